@@ -77,7 +77,7 @@ function add(key, values, fallback, help,    spread, zero, kind, names) {
     }
     members = members fill("    /* " help " */", "     * ") sprintf("    %s%s;\n", type_of(kind, key), key)
     rows = rows sprintf("        {\"%s\", ASC_FIELD_%s, offsetof(asc_%s_settings, %s), %s},\n", key, kind, owner, key,
-                        names ? names : "NULL")
+                        names ? names : "ASC_NULL")
 }
 
 # Whether 0, or false, is one of the values: "whole number, 1 to 8", "number >= 0".
@@ -107,7 +107,7 @@ function enumerate(key, values,    n, i, name, upper, list, texts) {
         texts = texts "\"" name[i] "\", "
     }
     enums = enums fill("typedef enum asc_" owner "_" key " { " list " } asc_" owner "_" key ";", "    ")
-    names_of = names_of sprintf("    static const char *const %s[] = {%sNULL};\n", key, texts)
+    names_of = names_of fill(sprintf("    static const char *const %s[] = {%sASC_NULL};", key, texts), "        ")
     return key
 }
 
@@ -118,7 +118,8 @@ function finish() {
                toupper(owner), members
         printf "} asc_%s_settings;\n", owner
         printf "\nstatic inline const asc_field *asc_%s_fields(void)\n{\n%s", owner, names_of
-        printf "    static const asc_field fields[] = {\n%s        {NULL, ASC_FIELD_INT, 0, NULL},\n    };\n", rows
+        printf "    static const asc_field fields[] = {\n%s", rows
+        printf "        {ASC_NULL, ASC_FIELD_INT, 0, ASC_NULL},\n    };\n"
         printf "    return fields;\n}\n"
         printf "#define ASC_%s(...) \\\n", toupper(owner)
         printf "    ((asc_typed){\"%s\", asc_%s_fields(), ", owner, owner

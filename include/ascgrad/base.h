@@ -46,6 +46,13 @@ extern "C" {
 #define ASC_PRINTF(fmt, args)
 #endif
 
+/* The null pointer where these headers need one: C++ with strict warnings takes NULL for a zero. */
+#ifdef __cplusplus
+#define ASC_NULL nullptr
+#else
+#define ASC_NULL NULL
+#endif
+
 /* The version of these headers. From 0.2.0 on a program runs with every library of the same ASC_VERSION_MAJOR that is
  * not older than the headers it was compiled with. */
 #define ASC_VERSION_MAJOR 0

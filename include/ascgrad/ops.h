@@ -155,7 +155,7 @@ ASC_API asc_tensor asc_kl_div(asc_ctx *ctx, asc_tensor x, asc_tensor target);
  * 1. Of nothing the sum is 0 and the mean NaN; max and min of nothing are an error. A NaN is passed on. */
 
 #define ASC_DIMS(...) (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), (int[]){__VA_ARGS__} /* C only */
-#define ASC_ALL_DIMS 0, NULL
+#define ASC_ALL_DIMS 0, ASC_NULL
 
 ASC_API asc_tensor asc_sum(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool keepdim);
 ASC_API asc_tensor asc_mean(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool keepdim);

@@ -65,10 +65,10 @@ typedef struct asc_array {
 /* The null tensor: what a failed builder returns, and what stands for an absent optional input. */
 static inline asc_tensor asc_null(void)
 {
-    asc_tensor t = {NULL, 0};
+    asc_tensor t = {ASC_NULL, 0};
     return t;
 }
-static inline bool asc_is_null(asc_tensor t) { return t.tag == NULL; }
+static inline bool asc_is_null(asc_tensor t) { return t.tag == ASC_NULL; }
 /* Whether two handles are one tensor's: for who counts what it holds, and calls an op that may give back its input. */
 static inline bool asc_is_same(asc_tensor a, asc_tensor b) { return a.tag == b.tag && a.generation == b.generation; }
 

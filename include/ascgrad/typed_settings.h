@@ -86,41 +86,41 @@ typedef struct asc_model_settings {
 
 static inline const asc_field *asc_model_fields(void)
 {
-    static const char *const block_norm[] = {"post", "pre", NULL};
-    static const char *const head[] = {"lm", "classifier", "pairs", NULL};
-    static const char *const pool[] = {"mean", "first", NULL};
-    static const char *const pairs[] = {"apart", "together", NULL};
-    static const char *const sees[] = {"both", "premise", "hypothesis", NULL};
-    static const char *const norm[] = {"layer", "rms", NULL};
-    static const char *const activation[] = {"gelu", "relu2", "swiglu", "geglu", NULL};
+    static const char *const block_norm[] = {"post", "pre", ASC_NULL};
+    static const char *const head[] = {"lm", "classifier", "pairs", ASC_NULL};
+    static const char *const pool[] = {"mean", "first", ASC_NULL};
+    static const char *const pairs[] = {"apart", "together", ASC_NULL};
+    static const char *const sees[] = {"both", "premise", "hypothesis", ASC_NULL};
+    static const char *const norm[] = {"layer", "rms", ASC_NULL};
+    static const char *const activation[] = {"gelu", "relu2", "swiglu", "geglu", ASC_NULL};
     static const asc_field fields[] = {
-        {"layers", ASC_FIELD_INT, offsetof(asc_model_settings, layers), NULL},
-        {"mix", ASC_FIELD_TEXTS, offsetof(asc_model_settings, mix), NULL},
-        {"d_model", ASC_FIELD_INT, offsetof(asc_model_settings, d_model), NULL},
-        {"d_ff", ASC_FIELD_INT, offsetof(asc_model_settings, d_ff), NULL},
-        {"vocab", ASC_FIELD_INT, offsetof(asc_model_settings, vocab), NULL},
-        {"block", ASC_FIELD_INT, offsetof(asc_model_settings, block), NULL},
+        {"layers", ASC_FIELD_INT, offsetof(asc_model_settings, layers), ASC_NULL},
+        {"mix", ASC_FIELD_TEXTS, offsetof(asc_model_settings, mix), ASC_NULL},
+        {"d_model", ASC_FIELD_INT, offsetof(asc_model_settings, d_model), ASC_NULL},
+        {"d_ff", ASC_FIELD_INT, offsetof(asc_model_settings, d_ff), ASC_NULL},
+        {"vocab", ASC_FIELD_INT, offsetof(asc_model_settings, vocab), ASC_NULL},
+        {"block", ASC_FIELD_INT, offsetof(asc_model_settings, block), ASC_NULL},
         {"block_norm", ASC_FIELD_CHOICE, offsetof(asc_model_settings, block_norm), block_norm},
-        {"pos_emb", ASC_FIELD_BOOLS, offsetof(asc_model_settings, pos_emb), NULL},
-        {"carry", ASC_FIELD_INT, offsetof(asc_model_settings, carry), NULL},
-        {"mix_residual", ASC_FIELD_BOOLS, offsetof(asc_model_settings, mix_residual), NULL},
+        {"pos_emb", ASC_FIELD_BOOLS, offsetof(asc_model_settings, pos_emb), ASC_NULL},
+        {"carry", ASC_FIELD_INT, offsetof(asc_model_settings, carry), ASC_NULL},
+        {"mix_residual", ASC_FIELD_BOOLS, offsetof(asc_model_settings, mix_residual), ASC_NULL},
         {"head", ASC_FIELD_CHOICE, offsetof(asc_model_settings, head), head},
         {"pool", ASC_FIELD_CHOICE, offsetof(asc_model_settings, pool), pool},
-        {"classes", ASC_FIELD_INT, offsetof(asc_model_settings, classes), NULL},
-        {"states", ASC_FIELD_INT, offsetof(asc_model_settings, states), NULL},
-        {"window_tokens", ASC_FIELD_INT, offsetof(asc_model_settings, window_tokens), NULL},
-        {"window_stride", ASC_FIELD_INT, offsetof(asc_model_settings, window_stride), NULL},
-        {"head_ff", ASC_FIELD_INT, offsetof(asc_model_settings, head_ff), NULL},
+        {"classes", ASC_FIELD_INT, offsetof(asc_model_settings, classes), ASC_NULL},
+        {"states", ASC_FIELD_INT, offsetof(asc_model_settings, states), ASC_NULL},
+        {"window_tokens", ASC_FIELD_INT, offsetof(asc_model_settings, window_tokens), ASC_NULL},
+        {"window_stride", ASC_FIELD_INT, offsetof(asc_model_settings, window_stride), ASC_NULL},
+        {"head_ff", ASC_FIELD_INT, offsetof(asc_model_settings, head_ff), ASC_NULL},
         {"pairs", ASC_FIELD_CHOICE, offsetof(asc_model_settings, pairs), pairs},
         {"sees", ASC_FIELD_CHOICE, offsetof(asc_model_settings, sees), sees},
         {"norm", ASC_FIELD_CHOICE, offsetof(asc_model_settings, norm), norm},
         {"activation", ASC_FIELD_CHOICE, offsetof(asc_model_settings, activation), activation},
-        {"zero_init", ASC_FIELD_BOOL, offsetof(asc_model_settings, zero_init), NULL},
-        {"emb_norm", ASC_FIELD_BOOL, offsetof(asc_model_settings, emb_norm), NULL},
-        {"tied", ASC_FIELD_BOOLS, offsetof(asc_model_settings, tied), NULL},
-        {"logit_cap", ASC_FIELD_REAL, offsetof(asc_model_settings, logit_cap), NULL},
-        {"mup_width", ASC_FIELD_INT, offsetof(asc_model_settings, mup_width), NULL},
-        {NULL, ASC_FIELD_INT, 0, NULL},
+        {"zero_init", ASC_FIELD_BOOL, offsetof(asc_model_settings, zero_init), ASC_NULL},
+        {"emb_norm", ASC_FIELD_BOOL, offsetof(asc_model_settings, emb_norm), ASC_NULL},
+        {"tied", ASC_FIELD_BOOLS, offsetof(asc_model_settings, tied), ASC_NULL},
+        {"logit_cap", ASC_FIELD_REAL, offsetof(asc_model_settings, logit_cap), ASC_NULL},
+        {"mup_width", ASC_FIELD_INT, offsetof(asc_model_settings, mup_width), ASC_NULL},
+        {ASC_NULL, ASC_FIELD_INT, 0, ASC_NULL},
     };
     return fields;
 }
@@ -160,20 +160,20 @@ typedef struct asc_transformer_settings {
 
 static inline const asc_field *asc_transformer_fields(void)
 {
-    static const char *const mask[] = {"causal", "full", NULL};
-    static const char *const positions[] = {"none", "rotary", "alibi", NULL};
-    static const char *const qk_norm[] = {"none", "rms", "gain", NULL};
+    static const char *const mask[] = {"causal", "full", ASC_NULL};
+    static const char *const positions[] = {"none", "rotary", "alibi", ASC_NULL};
+    static const char *const qk_norm[] = {"none", "rms", "gain", ASC_NULL};
     static const asc_field fields[] = {
-        {"heads", ASC_FIELD_INT, offsetof(asc_transformer_settings, heads), NULL},
+        {"heads", ASC_FIELD_INT, offsetof(asc_transformer_settings, heads), ASC_NULL},
         {"mask", ASC_FIELD_CHOICE, offsetof(asc_transformer_settings, mask), mask},
-        {"window", ASC_FIELD_INT, offsetof(asc_transformer_settings, window), NULL},
-        {"globals", ASC_FIELD_INT, offsetof(asc_transformer_settings, globals), NULL},
-        {"random", ASC_FIELD_INT, offsetof(asc_transformer_settings, random), NULL},
+        {"window", ASC_FIELD_INT, offsetof(asc_transformer_settings, window), ASC_NULL},
+        {"globals", ASC_FIELD_INT, offsetof(asc_transformer_settings, globals), ASC_NULL},
+        {"random", ASC_FIELD_INT, offsetof(asc_transformer_settings, random), ASC_NULL},
         {"positions", ASC_FIELD_CHOICE, offsetof(asc_transformer_settings, positions), positions},
-        {"rel", ASC_FIELD_INT, offsetof(asc_transformer_settings, rel), NULL},
+        {"rel", ASC_FIELD_INT, offsetof(asc_transformer_settings, rel), ASC_NULL},
         {"qk_norm", ASC_FIELD_CHOICE, offsetof(asc_transformer_settings, qk_norm), qk_norm},
-        {"attn_cap", ASC_FIELD_REAL, offsetof(asc_transformer_settings, attn_cap), NULL},
-        {NULL, ASC_FIELD_INT, 0, NULL},
+        {"attn_cap", ASC_FIELD_REAL, offsetof(asc_transformer_settings, attn_cap), ASC_NULL},
+        {ASC_NULL, ASC_FIELD_INT, 0, ASC_NULL},
     };
     return fields;
 }
@@ -239,33 +239,33 @@ typedef struct asc_grassmann_settings {
 
 static inline const asc_field *asc_grassmann_fields(void)
 {
-    static const char *const pair[] = {"wedge", "symmetric", "product", "concat", NULL};
-    static const char *const mask[] = {"causal", "full", NULL};
-    static const char *const direction[] = {"past", "future", "both", NULL};
-    static const char *const aggregate[] = {"mean", "sum", NULL};
-    static const char *const forget[] = {"gated", "fixed", NULL};
-    static const char *const scale[] = {"unit", "rms", NULL};
+    static const char *const pair[] = {"wedge", "symmetric", "product", "concat", ASC_NULL};
+    static const char *const mask[] = {"causal", "full", ASC_NULL};
+    static const char *const direction[] = {"past", "future", "both", ASC_NULL};
+    static const char *const aggregate[] = {"mean", "sum", ASC_NULL};
+    static const char *const forget[] = {"gated", "fixed", ASC_NULL};
+    static const char *const scale[] = {"unit", "rms", ASC_NULL};
     static const asc_field fields[] = {
-        {"offsets", ASC_FIELD_LIST, offsetof(asc_grassmann_settings, offsets), NULL},
-        {"tuples", ASC_FIELD_TUPLES, offsetof(asc_grassmann_settings, tuples), NULL},
-        {"r", ASC_FIELD_INTS, offsetof(asc_grassmann_settings, r), NULL},
-        {"groups", ASC_FIELD_INTS, offsetof(asc_grassmann_settings, groups), NULL},
+        {"offsets", ASC_FIELD_LIST, offsetof(asc_grassmann_settings, offsets), ASC_NULL},
+        {"tuples", ASC_FIELD_TUPLES, offsetof(asc_grassmann_settings, tuples), ASC_NULL},
+        {"r", ASC_FIELD_INTS, offsetof(asc_grassmann_settings, r), ASC_NULL},
+        {"groups", ASC_FIELD_INTS, offsetof(asc_grassmann_settings, groups), ASC_NULL},
         {"pair", ASC_FIELD_CHOICE, offsetof(asc_grassmann_settings, pair), pair},
         {"mask", ASC_FIELD_CHOICE, offsetof(asc_grassmann_settings, mask), mask},
         {"direction", ASC_FIELD_CHOICE, offsetof(asc_grassmann_settings, direction), direction},
         {"aggregate", ASC_FIELD_CHOICE, offsetof(asc_grassmann_settings, aggregate), aggregate},
-        {"learned", ASC_FIELD_COUNT, offsetof(asc_grassmann_settings, learned), NULL},
-        {"memory", ASC_FIELD_BOOLS, offsetof(asc_grassmann_settings, memory), NULL},
+        {"learned", ASC_FIELD_COUNT, offsetof(asc_grassmann_settings, learned), ASC_NULL},
+        {"memory", ASC_FIELD_BOOLS, offsetof(asc_grassmann_settings, memory), ASC_NULL},
         {"forget", ASC_FIELD_CHOICE, offsetof(asc_grassmann_settings, forget), forget},
-        {"running_mean", ASC_FIELD_BOOL, offsetof(asc_grassmann_settings, running_mean), NULL},
+        {"running_mean", ASC_FIELD_BOOL, offsetof(asc_grassmann_settings, running_mean), ASC_NULL},
         {"scale", ASC_FIELD_CHOICE, offsetof(asc_grassmann_settings, scale), scale},
-        {"normalize", ASC_FIELD_BOOLS, offsetof(asc_grassmann_settings, normalize), NULL},
-        {"eps", ASC_FIELD_REAL, offsetof(asc_grassmann_settings, eps), NULL},
-        {"eps_rel", ASC_FIELD_REAL, offsetof(asc_grassmann_settings, eps_rel), NULL},
-        {"invariants", ASC_FIELD_BOOL, offsetof(asc_grassmann_settings, invariants), NULL},
-        {"smooth", ASC_FIELD_REAL, offsetof(asc_grassmann_settings, smooth), NULL},
-        {"composed", ASC_FIELD_BOOL, offsetof(asc_grassmann_settings, composed), NULL},
-        {NULL, ASC_FIELD_INT, 0, NULL},
+        {"normalize", ASC_FIELD_BOOLS, offsetof(asc_grassmann_settings, normalize), ASC_NULL},
+        {"eps", ASC_FIELD_REAL, offsetof(asc_grassmann_settings, eps), ASC_NULL},
+        {"eps_rel", ASC_FIELD_REAL, offsetof(asc_grassmann_settings, eps_rel), ASC_NULL},
+        {"invariants", ASC_FIELD_BOOL, offsetof(asc_grassmann_settings, invariants), ASC_NULL},
+        {"smooth", ASC_FIELD_REAL, offsetof(asc_grassmann_settings, smooth), ASC_NULL},
+        {"composed", ASC_FIELD_BOOL, offsetof(asc_grassmann_settings, composed), ASC_NULL},
+        {ASC_NULL, ASC_FIELD_INT, 0, ASC_NULL},
     };
     return fields;
 }
@@ -414,73 +414,74 @@ typedef struct asc_ascender_settings {
 
 static inline const asc_field *asc_ascender_fields(void)
 {
-    static const char *const listing[] = {"none", "intended", "reference", NULL};
-    static const char *const variant[] = {"swarm", "background", NULL};
-    static const char *const mask[] = {"causal", "full", NULL};
-    static const char *const positions[] = {"none", "rotary", "alibi", NULL};
-    static const char *const neighbors[] = {"semantic", "base", "window", "hybrid_union", "hybrid_intersection", NULL};
-    static const char *const kernel[] = {"tau", "tau2", NULL};
-    static const char *const gate[] = {"before", "none", "after", NULL};
-    static const char *const stats[] = {"allowed", "all", NULL};
-    static const char *const heading[] = {"k", "q", "qk", NULL};
-    static const char *const coordinates[] = {"learned", "position", NULL};
-    static const char *const freeze_inert[] = {"false", "true", "measured", NULL};
-    static const char *const qk_norm[] = {"none", "rms", "gain", NULL};
+    static const char *const listing[] = {"none", "intended", "reference", ASC_NULL};
+    static const char *const variant[] = {"swarm", "background", ASC_NULL};
+    static const char *const mask[] = {"causal", "full", ASC_NULL};
+    static const char *const positions[] = {"none", "rotary", "alibi", ASC_NULL};
+    static const char *const neighbors[] = {"semantic", "base", "window", "hybrid_union", "hybrid_intersection",
+        ASC_NULL};
+    static const char *const kernel[] = {"tau", "tau2", ASC_NULL};
+    static const char *const gate[] = {"before", "none", "after", ASC_NULL};
+    static const char *const stats[] = {"allowed", "all", ASC_NULL};
+    static const char *const heading[] = {"k", "q", "qk", ASC_NULL};
+    static const char *const coordinates[] = {"learned", "position", ASC_NULL};
+    static const char *const freeze_inert[] = {"false", "true", "measured", ASC_NULL};
+    static const char *const qk_norm[] = {"none", "rms", "gain", ASC_NULL};
     static const asc_field fields[] = {
-        {"heads", ASC_FIELD_INT, offsetof(asc_ascender_settings, heads), NULL},
+        {"heads", ASC_FIELD_INT, offsetof(asc_ascender_settings, heads), ASC_NULL},
         {"listing", ASC_FIELD_CHOICE, offsetof(asc_ascender_settings, listing), listing},
         {"variant", ASC_FIELD_CHOICE, offsetof(asc_ascender_settings, variant), variant},
         {"mask", ASC_FIELD_CHOICE, offsetof(asc_ascender_settings, mask), mask},
-        {"window", ASC_FIELD_INT, offsetof(asc_ascender_settings, window), NULL},
-        {"globals", ASC_FIELD_INT, offsetof(asc_ascender_settings, globals), NULL},
-        {"random", ASC_FIELD_INT, offsetof(asc_ascender_settings, random), NULL},
+        {"window", ASC_FIELD_INT, offsetof(asc_ascender_settings, window), ASC_NULL},
+        {"globals", ASC_FIELD_INT, offsetof(asc_ascender_settings, globals), ASC_NULL},
+        {"random", ASC_FIELD_INT, offsetof(asc_ascender_settings, random), ASC_NULL},
         {"positions", ASC_FIELD_CHOICE, offsetof(asc_ascender_settings, positions), positions},
-        {"rel", ASC_FIELD_INT, offsetof(asc_ascender_settings, rel), NULL},
-        {"look_ahead", ASC_FIELD_BOOL, offsetof(asc_ascender_settings, look_ahead), NULL},
+        {"rel", ASC_FIELD_INT, offsetof(asc_ascender_settings, rel), ASC_NULL},
+        {"look_ahead", ASC_FIELD_BOOL, offsetof(asc_ascender_settings, look_ahead), ASC_NULL},
         {"neighbors", ASC_FIELD_CHOICE, offsetof(asc_ascender_settings, neighbors), neighbors},
-        {"k", ASC_FIELD_INTS, offsetof(asc_ascender_settings, k), NULL},
-        {"radius", ASC_FIELD_INTS, offsetof(asc_ascender_settings, radius), NULL},
-        {"neighbor_self", ASC_FIELD_BOOLS, offsetof(asc_ascender_settings, neighbor_self), NULL},
-        {"rho_self", ASC_FIELD_BOOLS, offsetof(asc_ascender_settings, rho_self), NULL},
-        {"sep_self", ASC_FIELD_BOOLS, offsetof(asc_ascender_settings, sep_self), NULL},
+        {"k", ASC_FIELD_INTS, offsetof(asc_ascender_settings, k), ASC_NULL},
+        {"radius", ASC_FIELD_INTS, offsetof(asc_ascender_settings, radius), ASC_NULL},
+        {"neighbor_self", ASC_FIELD_BOOLS, offsetof(asc_ascender_settings, neighbor_self), ASC_NULL},
+        {"rho_self", ASC_FIELD_BOOLS, offsetof(asc_ascender_settings, rho_self), ASC_NULL},
+        {"sep_self", ASC_FIELD_BOOLS, offsetof(asc_ascender_settings, sep_self), ASC_NULL},
         {"kernel", ASC_FIELD_CHOICE, offsetof(asc_ascender_settings, kernel), kernel},
         {"gate", ASC_FIELD_CHOICE, offsetof(asc_ascender_settings, gate), gate},
-        {"gamma", ASC_FIELD_BOOLS, offsetof(asc_ascender_settings, gamma), NULL},
-        {"eta", ASC_FIELD_BOOLS, offsetof(asc_ascender_settings, eta), NULL},
-        {"unbiased", ASC_FIELD_BOOLS, offsetof(asc_ascender_settings, unbiased), NULL},
+        {"gamma", ASC_FIELD_BOOLS, offsetof(asc_ascender_settings, gamma), ASC_NULL},
+        {"eta", ASC_FIELD_BOOLS, offsetof(asc_ascender_settings, eta), ASC_NULL},
+        {"unbiased", ASC_FIELD_BOOLS, offsetof(asc_ascender_settings, unbiased), ASC_NULL},
         {"stats", ASC_FIELD_CHOICE, offsetof(asc_ascender_settings, stats), stats},
         {"heading", ASC_FIELD_CHOICE, offsetof(asc_ascender_settings, heading), heading},
         {"coordinates", ASC_FIELD_CHOICE, offsetof(asc_ascender_settings, coordinates), coordinates},
-        {"coordinate_scale", ASC_FIELD_REAL, offsetof(asc_ascender_settings, coordinate_scale), NULL},
-        {"d_head", ASC_FIELD_INT, offsetof(asc_ascender_settings, d_head), NULL},
-        {"d_value", ASC_FIELD_INT, offsetof(asc_ascender_settings, d_value), NULL},
-        {"dz", ASC_FIELD_INT, offsetof(asc_ascender_settings, dz), NULL},
-        {"da", ASC_FIELD_INT, offsetof(asc_ascender_settings, da), NULL},
-        {"lambda_align", ASC_FIELD_REALS, offsetof(asc_ascender_settings, lambda_align), NULL},
-        {"lambda_sep", ASC_FIELD_REALS, offsetof(asc_ascender_settings, lambda_sep), NULL},
-        {"lambda_coh", ASC_FIELD_REALS, offsetof(asc_ascender_settings, lambda_coh), NULL},
-        {"tau_sep", ASC_FIELD_REALS, offsetof(asc_ascender_settings, tau_sep), NULL},
-        {"tau_coh", ASC_FIELD_REALS, offsetof(asc_ascender_settings, tau_coh), NULL},
-        {"kappa", ASC_FIELD_REALS, offsetof(asc_ascender_settings, kappa), NULL},
-        {"delta", ASC_FIELD_REALS, offsetof(asc_ascender_settings, delta), NULL},
-        {"alpha_align", ASC_FIELD_REALS, offsetof(asc_ascender_settings, alpha_align), NULL},
-        {"alpha_coh", ASC_FIELD_REALS, offsetof(asc_ascender_settings, alpha_coh), NULL},
-        {"omega_align", ASC_FIELD_REALS, offsetof(asc_ascender_settings, omega_align), NULL},
-        {"omega_sep", ASC_FIELD_REALS, offsetof(asc_ascender_settings, omega_sep), NULL},
-        {"omega_coh", ASC_FIELD_REALS, offsetof(asc_ascender_settings, omega_coh), NULL},
-        {"tau_score", ASC_FIELD_REALS, offsetof(asc_ascender_settings, tau_score), NULL},
-        {"lambda_dist", ASC_FIELD_REALS, offsetof(asc_ascender_settings, lambda_dist), NULL},
-        {"lambda_rho", ASC_FIELD_REALS, offsetof(asc_ascender_settings, lambda_rho), NULL},
-        {"theta_coh", ASC_FIELD_REALS, offsetof(asc_ascender_settings, theta_coh), NULL},
-        {"freeze", ASC_FIELD_NAMES, offsetof(asc_ascender_settings, freeze), NULL},
+        {"coordinate_scale", ASC_FIELD_REAL, offsetof(asc_ascender_settings, coordinate_scale), ASC_NULL},
+        {"d_head", ASC_FIELD_INT, offsetof(asc_ascender_settings, d_head), ASC_NULL},
+        {"d_value", ASC_FIELD_INT, offsetof(asc_ascender_settings, d_value), ASC_NULL},
+        {"dz", ASC_FIELD_INT, offsetof(asc_ascender_settings, dz), ASC_NULL},
+        {"da", ASC_FIELD_INT, offsetof(asc_ascender_settings, da), ASC_NULL},
+        {"lambda_align", ASC_FIELD_REALS, offsetof(asc_ascender_settings, lambda_align), ASC_NULL},
+        {"lambda_sep", ASC_FIELD_REALS, offsetof(asc_ascender_settings, lambda_sep), ASC_NULL},
+        {"lambda_coh", ASC_FIELD_REALS, offsetof(asc_ascender_settings, lambda_coh), ASC_NULL},
+        {"tau_sep", ASC_FIELD_REALS, offsetof(asc_ascender_settings, tau_sep), ASC_NULL},
+        {"tau_coh", ASC_FIELD_REALS, offsetof(asc_ascender_settings, tau_coh), ASC_NULL},
+        {"kappa", ASC_FIELD_REALS, offsetof(asc_ascender_settings, kappa), ASC_NULL},
+        {"delta", ASC_FIELD_REALS, offsetof(asc_ascender_settings, delta), ASC_NULL},
+        {"alpha_align", ASC_FIELD_REALS, offsetof(asc_ascender_settings, alpha_align), ASC_NULL},
+        {"alpha_coh", ASC_FIELD_REALS, offsetof(asc_ascender_settings, alpha_coh), ASC_NULL},
+        {"omega_align", ASC_FIELD_REALS, offsetof(asc_ascender_settings, omega_align), ASC_NULL},
+        {"omega_sep", ASC_FIELD_REALS, offsetof(asc_ascender_settings, omega_sep), ASC_NULL},
+        {"omega_coh", ASC_FIELD_REALS, offsetof(asc_ascender_settings, omega_coh), ASC_NULL},
+        {"tau_score", ASC_FIELD_REALS, offsetof(asc_ascender_settings, tau_score), ASC_NULL},
+        {"lambda_dist", ASC_FIELD_REALS, offsetof(asc_ascender_settings, lambda_dist), ASC_NULL},
+        {"lambda_rho", ASC_FIELD_REALS, offsetof(asc_ascender_settings, lambda_rho), ASC_NULL},
+        {"theta_coh", ASC_FIELD_REALS, offsetof(asc_ascender_settings, theta_coh), ASC_NULL},
+        {"freeze", ASC_FIELD_NAMES, offsetof(asc_ascender_settings, freeze), ASC_NULL},
         {"freeze_inert", ASC_FIELD_CHOICE, offsetof(asc_ascender_settings, freeze_inert), freeze_inert},
-        {"share", ASC_FIELD_NAMES, offsetof(asc_ascender_settings, share), NULL},
-        {"aux_coh", ASC_FIELD_REAL, offsetof(asc_ascender_settings, aux_coh), NULL},
-        {"aux_sep", ASC_FIELD_REAL, offsetof(asc_ascender_settings, aux_sep), NULL},
-        {"aux_align", ASC_FIELD_REAL, offsetof(asc_ascender_settings, aux_align), NULL},
+        {"share", ASC_FIELD_NAMES, offsetof(asc_ascender_settings, share), ASC_NULL},
+        {"aux_coh", ASC_FIELD_REAL, offsetof(asc_ascender_settings, aux_coh), ASC_NULL},
+        {"aux_sep", ASC_FIELD_REAL, offsetof(asc_ascender_settings, aux_sep), ASC_NULL},
+        {"aux_align", ASC_FIELD_REAL, offsetof(asc_ascender_settings, aux_align), ASC_NULL},
         {"qk_norm", ASC_FIELD_CHOICE, offsetof(asc_ascender_settings, qk_norm), qk_norm},
-        {"composed", ASC_FIELD_BOOL, offsetof(asc_ascender_settings, composed), NULL},
-        {NULL, ASC_FIELD_INT, 0, NULL},
+        {"composed", ASC_FIELD_BOOL, offsetof(asc_ascender_settings, composed), ASC_NULL},
+        {ASC_NULL, ASC_FIELD_INT, 0, ASC_NULL},
     };
     return fields;
 }
@@ -517,19 +518,19 @@ typedef struct asc_linear_settings {
 
 static inline const asc_field *asc_linear_fields(void)
 {
-    static const char *const mask[] = {"causal", "full", NULL};
-    static const char *const feature[] = {"elu", "favor", NULL};
-    static const char *const decay[] = {"none", "fixed", "gated", NULL};
-    static const char *const qk_norm[] = {"none", "rms", "gain", NULL};
+    static const char *const mask[] = {"causal", "full", ASC_NULL};
+    static const char *const feature[] = {"elu", "favor", ASC_NULL};
+    static const char *const decay[] = {"none", "fixed", "gated", ASC_NULL};
+    static const char *const qk_norm[] = {"none", "rms", "gain", ASC_NULL};
     static const asc_field fields[] = {
-        {"heads", ASC_FIELD_INT, offsetof(asc_linear_settings, heads), NULL},
+        {"heads", ASC_FIELD_INT, offsetof(asc_linear_settings, heads), ASC_NULL},
         {"mask", ASC_FIELD_CHOICE, offsetof(asc_linear_settings, mask), mask},
         {"feature", ASC_FIELD_CHOICE, offsetof(asc_linear_settings, feature), feature},
-        {"features", ASC_FIELD_INT, offsetof(asc_linear_settings, features), NULL},
+        {"features", ASC_FIELD_INT, offsetof(asc_linear_settings, features), ASC_NULL},
         {"decay", ASC_FIELD_CHOICE, offsetof(asc_linear_settings, decay), decay},
         {"qk_norm", ASC_FIELD_CHOICE, offsetof(asc_linear_settings, qk_norm), qk_norm},
-        {"composed", ASC_FIELD_BOOL, offsetof(asc_linear_settings, composed), NULL},
-        {NULL, ASC_FIELD_INT, 0, NULL},
+        {"composed", ASC_FIELD_BOOL, offsetof(asc_linear_settings, composed), ASC_NULL},
+        {ASC_NULL, ASC_FIELD_INT, 0, ASC_NULL},
     };
     return fields;
 }
@@ -552,12 +553,12 @@ typedef struct asc_conv_settings {
 
 static inline const asc_field *asc_conv_fields(void)
 {
-    static const char *const mask[] = {"causal", "full", NULL};
+    static const char *const mask[] = {"causal", "full", ASC_NULL};
     static const asc_field fields[] = {
-        {"inner", ASC_FIELD_INTS, offsetof(asc_conv_settings, inner), NULL},
-        {"width", ASC_FIELD_INTS, offsetof(asc_conv_settings, width), NULL},
+        {"inner", ASC_FIELD_INTS, offsetof(asc_conv_settings, inner), ASC_NULL},
+        {"width", ASC_FIELD_INTS, offsetof(asc_conv_settings, width), ASC_NULL},
         {"mask", ASC_FIELD_CHOICE, offsetof(asc_conv_settings, mask), mask},
-        {NULL, ASC_FIELD_INT, 0, NULL},
+        {ASC_NULL, ASC_FIELD_INT, 0, ASC_NULL},
     };
     return fields;
 }
@@ -583,13 +584,13 @@ typedef struct asc_recurrent_settings {
 
 static inline const asc_field *asc_recurrent_fields(void)
 {
-    static const char *const mask[] = {"causal", "full", NULL};
+    static const char *const mask[] = {"causal", "full", ASC_NULL};
     static const asc_field fields[] = {
-        {"inner", ASC_FIELD_INTS, offsetof(asc_recurrent_settings, inner), NULL},
-        {"width", ASC_FIELD_INTS, offsetof(asc_recurrent_settings, width), NULL},
+        {"inner", ASC_FIELD_INTS, offsetof(asc_recurrent_settings, inner), ASC_NULL},
+        {"width", ASC_FIELD_INTS, offsetof(asc_recurrent_settings, width), ASC_NULL},
         {"mask", ASC_FIELD_CHOICE, offsetof(asc_recurrent_settings, mask), mask},
-        {"composed", ASC_FIELD_BOOL, offsetof(asc_recurrent_settings, composed), NULL},
-        {NULL, ASC_FIELD_INT, 0, NULL},
+        {"composed", ASC_FIELD_BOOL, offsetof(asc_recurrent_settings, composed), ASC_NULL},
+        {ASC_NULL, ASC_FIELD_INT, 0, ASC_NULL},
     };
     return fields;
 }

@@ -15,7 +15,8 @@ int main()
     asc_layer *layer = asc_layer_new(ctx, "linear", 8, asc_typed_json(ctx, &part, 1), ASC_F32, 1);
     bool good = layer && std::strstr(asc_layer_config(layer), "\"mask\":\"full\"");
     asc_layer_free(layer);
-    good = good && asc_numel(x) == 6 && asc_error(ctx) == ASC_OK && std::strlen(asc_machine_info().version) > 0;
+    good = good && asc_numel(x) == 6 && asc_item(asc_sum(ctx, x, ASC_ALL_DIMS, false)) == 9;
+    good = good && asc_error(ctx) == ASC_OK && std::strlen(asc_machine_info().version) > 0;
     asc_ctx_free(ctx);
     return good ? 0 : 1;
 }
