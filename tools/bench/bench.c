@@ -8,11 +8,11 @@
 static const cli_command *const kinds[] = {&bench_train,    &bench_layer,    &bench_ops,
                                            &bench_scaling,  &bench_generate, &bench_encode, &bench_startup, NULL};
 
-static char models[200], details[240]; /* filled in before use */
-const char *bench_models = models;
+static char details[240]; /* filled in before use */
 
 static int run(int argc, char **argv)
 {
+    char models[200];
     cli_list_models("what mixes the positions", models, sizeof models);
     snprintf(details, sizeof details, "Models: %s.", strchr(models, ':') + 2);
     return cli_run_kind(&command_bench, kinds, argc, argv);

@@ -21,8 +21,6 @@ typedef struct bench_model {
     const char *preset;
 } bench_model;
 
-extern const char *bench_models; /* the help of --model: which there are */
-
 /* An option of the field `model` of a kind's arguments, and those that many kinds have. Help NULL: its setting's, by
  * bench_options. */
 #define BENCH_SETTING(args, name, argument, help) \
