@@ -1,7 +1,6 @@
 /* check/causal_op.c: the part of the gradient check that asks a causal op whether it looks ahead. Inputs after a
  * moment are changed: outputs up to it keep their bits. A cotangent that is 0 after it gives later inputs a gradient of
  * 0. */
-#include <string.h>
 
 #include "check/gradcheck.h"
 

@@ -1,7 +1,5 @@
 /* check/gradcheck.c: the gradient check of an op: its samples, its parts, its report. */
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "check/gradcheck.h"
 #include "tensor/need.h"

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "autograd/engine.h"
 #include "tensor/random.h"
 
 /* ---- values ---- */

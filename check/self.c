@@ -1,6 +1,5 @@
 /* check/self.c: the parts of the gradient check that compare an op with itself. */
 #include <float.h>
-#include <math.h>
 
 #include "check/gradcheck.h"
 

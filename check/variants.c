@@ -2,7 +2,6 @@
  * changed wherever it stands, and what infer refuses is no variant. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "check/gradcheck.h"
 

@@ -1,10 +1,8 @@
 /* data/text.c: lines of text from plain and gzip files. */
 #include <ascgrad/data.h>
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <program/file.h>

@@ -1,6 +1,4 @@
 /* data/tokenizer_byte.c: a token is a byte. */
-#include <string.h>
-
 #include <ascgrad/corpus.h>
 
 #include "data/decoder.h"

@@ -5,8 +5,6 @@
 
 #include "kernels/kernels.h"
 
-#include <stddef.h>
-
 static const struct {
     const asc_kernel_table_f32 *f32;
     const asc_kernel_table_f64 *f64;

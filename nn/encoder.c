@@ -9,7 +9,6 @@
 #include <ascgrad/ops.h>
 
 #include "ops/shared/op.h"
-#include "ops/shared/tokens.h"
 
 /* ---- products with weights that stay as they are ----
  *

@@ -8,7 +8,6 @@
 #include "nn/flow.h"
 
 #include <math.h>
-#include <string.h>
 
 #include <ascgrad/ops.h>
 

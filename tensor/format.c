@@ -1,6 +1,5 @@
 /* tensor/format.c: a tensor as people read it. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include <ascgrad/base.h>
 #include <program/names.h>
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,6 @@
 
 #ifdef HAVE_LANDLOCK
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
 #include <stdint.h>

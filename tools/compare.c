@@ -1,7 +1,6 @@
 /* tools/compare.c: ascgrad compare: evaluates the models of several systems, and says how they differ. */
 #include "tools/compare.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

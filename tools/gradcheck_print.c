@@ -2,7 +2,6 @@
 #include "tools/gradcheck_print.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* ---- one comparison ---- */
 

@@ -1,5 +1,4 @@
 /* tools/options.c: command lines, read by tables; names in full, so that a typing error is never another option. */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

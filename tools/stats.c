@@ -1,6 +1,4 @@
 /* tools/stats.c: ascgrad stats: paired tests, calibration, clusters and p values of numbers from files. */
-#include <errno.h>
-#include <math.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* train/layer_log.c: what the layers have to say of themselves while they are trained. */
 #include "train/layer_log.h"
 
-#include <ascgrad/op.h>
 #include <ascgrad/ops.h>
 
 #include "tensor/ctx.h"

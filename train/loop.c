@@ -1,10 +1,8 @@
 /* train/loop.c: step after step, with the evaluations, lines and checkpoints that are due. */
 #include <stdio.h>
-#include <string.h>
 
 #include <ascgrad/op.h>
 
-#include "train/path.h"
 #include "train/trainer.h"
 
 static const asc_values *values(const asc_trainer *t)

@@ -10,7 +10,6 @@
 #include "tensor/ctx.h"
 #include "tensor/locale.h"
 #include "train/encoder/features.h"
-#include "train/path.h"
 #include "train/trainer.h"
 
 /* ---- the encoder ---- */

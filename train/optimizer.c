@@ -8,7 +8,6 @@
 
 #include "optim/optim.h"
 #include "tensor/locale.h"
-#include "train/path.h"
 #include "train/trainer.h"
 
 /* Tables and filters are no maps from states to states: AdamW's, whatever the matrices have. */

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "train/path.h"
 #include "train/trainer.h"
 
 enum { PROMPT = 16, WRITTEN = 48 }; /* tokens */

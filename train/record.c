@@ -1,5 +1,4 @@
 /* train/record.c: what others learn of a training: the hooks, metrics.jsonl, the checkpoint. */
-#include <math.h>
 
 #include <ascgrad/op.h>
 

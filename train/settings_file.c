@@ -1,6 +1,4 @@
 /* train/settings_file.c: settings from files, presets and earlier runs. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,12 +3,10 @@
  * ascgrad/safetensors.h. */
 #include "train/token_cache.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <zlib.h>
 
 #include <ascgrad/safetensors.h>

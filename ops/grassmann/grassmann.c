@@ -28,8 +28,6 @@
  * dw_Δ = Σ_t c_Δ (s_Δ - Σ c s): the bias is the same for all. */
 #include "ops/grassmann/grassmann.h"
 
-#include <math.h>
-
 enum { Z = ASC_GRASSMANN_Z, W = ASC_GRASSMANN_W, B = ASC_GRASSMANN_B, OFFSET_W = ASC_GRASSMANN_OFFSET_W,
        MEMORY = ASC_GRASSMANN_MEMORY, LENGTHS = ASC_GRASSMANN_LENGTHS };
 

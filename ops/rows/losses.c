@@ -9,8 +9,6 @@
  * dx = s f_x dy, dt = s f_t dy. */
 #include "ops/shared/broadcast.h"
 
-#include <math.h>
-
 enum { X, T };
 typedef enum part { VALUE, SLOPE_X, SLOPE_T } part;
 

@@ -1,5 +1,4 @@
 /* tools/bench/train.c: ascgrad bench train: real training steps beside the machine's matrix product. */
-#include <stdio.h>
 #include <string.h>
 
 #include "tools/bench/bench.h"

@@ -1,6 +1,4 @@
 /* tools/inspect/curves.c: curves and bars of the numbers that the summary has of each layer. */
-#include <math.h>
-
 #include <ascgrad/ops.h>
 
 #include "tools/inspect/inspect.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <ascgrad/pairs.h>
 #include <program/names.h>
 
 #include "tools/commands.h"

@@ -1,5 +1,4 @@
 /* tools/inspect/probe.c: what labels of the tokens a model's insides know, by probes and clusters. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

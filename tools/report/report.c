@@ -7,7 +7,6 @@
 
 #include "tools/experiment/experiment.h"
 #include "tools/next.h"
-#include "tools/open.h"
 #include "tools/run_names.h"
 
 struct args {

@@ -3,7 +3,6 @@
 #include "train/encoder/encoder.h"
 
 #include <jansson.h>
-#include <math.h>
 #include <string.h>
 
 #include "data/json.h"

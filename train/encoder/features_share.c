@@ -1,7 +1,5 @@
 /* train/encoder/features_share.c: features that one rank of several has, sent to the others, which hold them in
  * memory. */
-#include <string.h>
-
 #include "data/byte_order.h"
 #include "data/safetensors.h"
 #include "tensor/comm.h"

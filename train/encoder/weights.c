@@ -1,7 +1,6 @@
 /* train/encoder/weights.c: the tensors of model.safetensors, by the names that transformers gives them, with or without
  * the model's own name before them, and in old files "gamma" and "beta" for a norm's weight and bias. Heads and poolers
  * are passed over. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>

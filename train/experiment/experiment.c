@@ -1,7 +1,6 @@
 /* train/experiment/experiment.c: an experiment is read, opened, and asked what it is. */
 #include "train/experiment/experiment.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,4 @@
 /* train/measure/parity_compare.c: what the kinds of cases share: their tensors and settings, compared and reported. */
-#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
