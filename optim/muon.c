@@ -30,11 +30,17 @@ typedef struct work {
     char *s, *p, *q, *w;      /* [n, n] each */
 } work;
 
-static work lay_out(asc_tensor p, char *scratch)
+static work measure(asc_tensor p)
 {
     const int64_t *shape = asc_shape(p);
     work w = {.dtype = asc_dtype_of(p), .rows = shape[0], .columns = shape[1]};
     w.n = w.rows < w.columns ? w.rows : w.columns;
+    return w;
+}
+
+static work lay_out(asc_tensor p, char *scratch)
+{
+    work w = measure(p);
     size_t real = asc_dtype_size(w.dtype), square = (size_t)(w.n * w.n) * real;
     w.x = scratch;
     w.s = w.x + (size_t)(w.rows * w.columns) * real;
@@ -46,7 +52,7 @@ static work lay_out(asc_tensor p, char *scratch)
 
 static size_t scratch(asc_tensor p)
 {
-    work w = lay_out(p, NULL);
+    work w = measure(p);
     return (size_t)(w.rows * w.columns + 4 * w.n * w.n) * asc_dtype_size(w.dtype);
 }
 

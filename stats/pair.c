@@ -126,10 +126,11 @@ asc_status asc_stats_pair(asc_ctx *ctx, const double *a, const double *b, int64_
                         (long long)how->resamples);
     }
     size_t bytes = (size_t)n * sizeof *a;
-    double *sorted = asc_alloc(ctx, 3 * bytes), *d = sorted + 2 * n;
+    double *sorted = asc_alloc(ctx, 3 * bytes);
     if (!sorted) {
         return ASC_ERR_MEMORY;
     }
+    double *d = sorted + 2 * n;
     memcpy(sorted, a, bytes);
     memcpy(sorted + n, b, bytes);
     for (int64_t i = 0; i < n; i++) {
