@@ -204,17 +204,20 @@ void document_items_end(document *d)
     }
 }
 
+/* In Markdown a line of an item's is code from four columns behind the item's text on; before it is the item's text. */
+#define CODE_BELOW_ITEM "\n      "
+
 void document_verbatim(document *d, const char *text)
 {
     if (!is_open(d)) {
         return;
     }
-    fputs("\n    ", d->md);
+    fputs(CODE_BELOW_ITEM, d->md);
     fputs("<pre>", d->html);
     char *plain = cli_plain(text);
     for (const char *c = plain; c && *c; c++) {
         if (*c == '\n') {
-            fputs(c[1] ? "\n    " : "", d->md);
+            fputs(c[1] ? CODE_BELOW_ITEM : "", d->md);
         } else {
             fputc((unsigned char)*c < ' ' ? ' ' : *c, d->md);
         }

@@ -40,7 +40,7 @@ void document_text(document *d, const char *format, ...) ASC_PRINTF(2, 3);
 void document_item(document *d, const char *name, const char *format, ...) ASC_PRINTF(3, 4);
 void document_items_end(document *d);
 
-/* Lines as they are: a command, what a program has said. */
+/* Lines as they are, below an item: a command, what a program has said. */
 void document_verbatim(document *d, const char *text);
 
 /* The picture FOLDER/figures/NAME.FORMAT ("svg", "png") where it was drawn, and where its data are. */
