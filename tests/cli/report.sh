@@ -77,7 +77,7 @@ for file in dir/report.md dir/report.html dir/figures/*; do
     LC_ALL=C tr -d '\n\t' <"$file" | LC_ALL=C grep -q "[[:cntrl:]]\|$(printf '\342\200\256\|\302\233')" &&
         fail "$file has characters that steer a terminal"
 done
-has dir/report.md '^# \\<b\\>R&D\\</b\\> \\`touch a.evil\\` \\| \\\$'
+has dir/report.md '^# \\<b\\>R\\&D\\</b\\> \\`touch a.evil\\` \\| \\\$'
 for file in *.evil dir/*.evil dir/*/*.evil; do
     [ ! -e "$file" ] || fail "a name was run: $file"
 done

@@ -69,7 +69,7 @@ static void md_text(FILE *out, const char *text)
 {
     char *plain = cli_plain(text);
     for (const char *c = plain; c && *c; c++) {
-        if (strchr("\\`*_{}[]<>|#~$", *c)) {
+        if (strchr("\\`*_{}[]<>&|#~$", *c)) {
             fputc('\\', out);
         }
         fputc((unsigned char)*c < ' ' ? ' ' : *c, out);
