@@ -63,6 +63,7 @@ near "$(sed -n 's/^swarm,base,million tokens,//p' dir/tables/crossings.csv | cut
 has dir/tables/crossings.csv '^swarm,base,minutes,'
 has dir/tables/crossings.csv '^swarm,base,PFLOP,'
 has dir/report.md 'No star can stand here: .* 0.5 with these'
+has dir/report.md '^A difference below 0: the system predicts better'
 has dir/tables/settings-differing.csv '^mix,transformer,ascender,'
 has dir/tables/settings-common.csv '^steps,12$'
 
@@ -238,6 +239,7 @@ status 0 "$ASCGRAD" experiment report classes
 has classes/report.md '^Smallest share wrong, % (test): '
 has classes/report.md 'Up to a validation accuracy'
 has classes/report.md '20 sequences, differences in nats a sequence'
+has classes/report.md '^A difference below 0, of how often right above 0: the system predicts better'
 status 0 "$ASCGRAD" compare classes/runs/one-1 classes/runs/two-1
 has out '^test split, 20 sequences$'
 has out '^system .* perplexity .* accuracy'

@@ -71,12 +71,15 @@ static asc_seed_interval over_seeds(report *r, const cell *c, const asc_comparis
     return interval;
 }
 
+/* Whether the cell's systems are compared by how often they are right, too. */
+static bool has_rights(const cell *c)
+{
+    return c->compared->n_comparisons > 0 && c->compared->comparison->classes;
+}
+
 static void put_rights(report *r, const cell *c, int number)
 {
     char name[40], title[REPORT_NAME + 60];
-    if (c->compared->n_comparisons == 0 || !c->compared->comparison->classes) {
-        return;
-    }
     snprintf(name, sizeof name, number ? "classes-%d" : "classes", number + 1);
     snprintf(title, sizeof title, "%s%show often right", c->name, *c->name ? ": " : "");
     table t;
@@ -152,7 +155,7 @@ static bool has_other_seeds(const cell *c)
 void report_significance(report *r)
 {
     document_heading(&r->doc, "Significance");
-    bool any = false, other = false, refused = false;
+    bool any = false, other = false, right = false, refused = false;
     for (int i = 0; i < r->n_cells; i++) {
         const cell *c = &r->cells[i];
         char name[40], title[REPORT_NAME + 120];
@@ -176,13 +179,17 @@ void report_significance(report *r)
             put_comparison(r, &t, c, &c->compared->comparison[k]);
         }
         table_end(&t);
-        put_rights(r, c, i);
+        if (has_rights(c)) {
+            put_rights(r, c, i);
+            right = true;
+        }
         tell_spread(r, c);
     }
     if (any) {
-        document_text(&r->doc, "A difference below 0: the system predicts better. Tests and intervals over items "
-                               "stand for other texts, not for other seeds: \"p seeds\", exact up to 12, and the "
-                               "interval before it, by Student's t, are about those.");
+        document_text(&r->doc,
+                      "A difference below 0%s: the system predicts better. Tests and intervals over items stand for "
+                      "other texts, not for other seeds: \"p seeds\", exact up to 12, and the interval before it, by "
+                      "Student's t, are about those.", right ? ", of how often right above 0" : "");
     } else if (!refused) {
         document_text(&r->doc, "There is nothing to compare: two systems with models that were evaluated and a "
                                "baseline among them are needed.");
