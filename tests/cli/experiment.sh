@@ -221,6 +221,10 @@ for again in 1 2; do
     has err '^ascgrad experiment run: t: of what was tuned no value has a finite loss: it has no runs$'
     lacks err 'others train'
 done
+status 0 "$ASCGRAD" experiment status wilder
+has out '^time: .* spent; tuning is 100 % of the whole$'
+status 0 "$ASCGRAD" experiment status wilder --json
+json 'd["left_s"] == 0 and d["tuning_share"] == 1 and d["counts"]["waiting"] == 1' # for nothing: it never begins
 
 # ---- what would have no say is refused; null is what is not given ----
 base='"common": {"preset": "tiny", "data": "builtin:2000"}, "seeds": [1]'

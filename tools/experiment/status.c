@@ -200,7 +200,7 @@ static int print_table(asc_ctx *ctx, asc_experiment *e, const asc_experiment_tim
     print_tuning(e);
     cli_print("%s\n", experiment_counts_text(&counts, text, sizeof text));
     cli_print("time: %s spent", progress_time(time->spent_s, "-", left, sizeof left));
-    if (counts.of[ASC_EXPERIMENT_STATE_DONE] + counts.of[ASC_EXPERIMENT_STATE_FAILED] < counts.all) {
+    if (time->left_s != 0) { /* NaN: it is not known */
         cli_print(", about %s left for one run at a time",
                   progress_time(time->left_s, "an unknown time", left, sizeof left));
     }

@@ -139,9 +139,20 @@ static pace pace_of(const asc_experiment *e, int system, bool tuning)
     return p;
 }
 
-/* By the system's runs of its kind, those of other systems, or the tuning's steps. */
-static double estimate(const asc_experiment *e, const asc_plan_run *r)
+/* Whether the run waits for a tuning that is over and has found no value: it never begins. */
+static bool waits_for_nothing(asc_experiment *e, const asc_plan_run *r)
 {
+    asc_experiment_tuning t;
+    return r->info.state == ASC_EXPERIMENT_STATE_WAITING && find(e, r->info.system, &t) == ASC_OK && t.run < 0 &&
+           t.done == t.tried && t.to_retry == 0;
+}
+
+/* By the system's runs of its kind, those of other systems, or the tuning's steps. */
+static double estimate(asc_experiment *e, const asc_plan_run *r)
+{
+    if (waits_for_nothing(e, r)) {
+        return 0;
+    }
     if (r->wall_s > 0 && r->step > 0) {
         return asc_is_over(r) || r->steps <= r->step ? r->wall_s : r->wall_s * (double)r->steps / (double)r->step;
     }
@@ -188,5 +199,5 @@ asc_status asc_experiment_time_of(asc_experiment *e, asc_experiment_time *time)
         tuning += r->info.tuning ? total : 0;
     }
     time->tuning_share = e->n_tuning == 0 ? 0 : tuning / whole;
-    return ASC_OK;
+    return asc_error(e->ctx);
 }
