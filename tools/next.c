@@ -30,11 +30,18 @@ const char *next_quote(const char *word, char *text, size_t size)
     return text;
 }
 
+const char *next_path(const char *path, char *text, size_t size)
+{
+    size_t n = (size_t)snprintf(text, size, "%s", path[0] == '-' ? "./" : "");
+    next_quote(path, text + n, size - n);
+    return text;
+}
+
 /* A path, after a space. */
 static void print_path(const char *path)
 {
     char text[NEXT_WORD];
-    cli_print_to(stderr, path[0] == '-' ? " ./%s" : " %s", next_quote(path, text, sizeof text));
+    cli_print_to(stderr, " %s", next_path(path, text, sizeof text));
 }
 
 void next_begin(void)

@@ -251,6 +251,9 @@ has err '^    ascgrad train: .*step [0-9]*: '
 lacks "it's loud/logs/t-1.log" 'what next'
 has err "; \`ascgrad experiment run 'it'\\\\''s loud'\` tries it again\$"
 has "it's loud/logs/t-1.log" "^ascgrad train --out 'it'\\\\''s loud/runs/t-1' "
+status 0 "$ASCGRAD" experiment run plain.json --out=-plain
+has err '^ascgrad experiment run: `ascgrad experiment status ./-plain` has all runs, '
+status 0 "$ASCGRAD" experiment status ./-plain
 
 # ---- data that changed between two seeds: refused before anything is trained ----
 mkdir text

@@ -149,7 +149,7 @@ static int print_plan(asc_experiment *e, bool json)
     for (int i = 0; i < n; i++) {
         cli_print("%s\n", asc_experiment_run_at(e, i)->name);
     }
-    cli_print("%d runs", n - tuning);
+    cli_print("%d run%s", n - tuning, n - tuning == 1 ? "" : "s");
     cli_print(tuning ? ", and %d of tuning before them\n" : "\n", tuning);
     return CLI_OK;
 }
@@ -385,7 +385,7 @@ static int finish(worker *w, const struct args *args, const char *file)
     } else {
         cli_print("%s: %s\n", folder, experiment_counts_text(&c, text, sizeof text));
     }
-    next_quote(folder, quoted, sizeof quoted);
+    next_path(folder, quoted, sizeof quoted);
     if (stopped) {
         cli_message("stopped; `ascgrad experiment run %s` goes on", quoted);
     } else if (c.of[ASC_EXPERIMENT_STATE_FAILED] > 0) {

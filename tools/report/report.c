@@ -194,7 +194,7 @@ static int make(report *r, const struct args *args)
     if (count_done(r) == 0) {
         char quoted[NEXT_WORD];
         cli_message("%s: no run is done yet, so there is nothing to report; `ascgrad experiment status %s` says more",
-                    r->folder, next_quote(r->folder, quoted, sizeof quoted));
+                    r->folder, next_path(r->folder, quoted, sizeof quoted));
         return CLI_IO;
     }
     if ((args->bench && report_measure_speeds(r, args->threads)) || report_score(r) || report_compare(r)) {
