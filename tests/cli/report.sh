@@ -328,6 +328,10 @@ END
 status 0 "$ASCGRAD" experiment run carried.json --out carried
 status 0 "$ASCGRAD" experiment report carried
 has carried/report.md '^Models trained with carried context are evaluated on the test split block by block'
+rest() { # SYSTEM: its products a token that are no mixing's
+    grep "^$1," carried/tables/cost.csv | awk -F, '{ printf "%.15g", $4 - $5 }'
+}
+near "$(rest carried)" "$(rest alone)" 'what is carried is read by the mixings alone'
 cp carried/tables/results.csv apart.csv
 sed 's/^{/{"report": {"carry": true}, /' carried.json >with.json
 status 0 "$ASCGRAD" experiment run with.json --out carried

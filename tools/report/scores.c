@@ -80,14 +80,23 @@ asc_scores *report_score_one(report *r, const asc_run *run, int64_t block)
     return scores;
 }
 
-/* The products of a variant's mixings, which are the same for all seeds. */
+static bool is_set(const trained *t, const char *key, const char *unset)
+{
+    const char *value = asc_run_setting(t->run, key); /* JSON */
+    return value && strcmp(value, unset) != 0;
+}
+
+/* The products of a variant's mixings, which are the same for all seeds. With carried context, or blocks that grow, a
+ * token's are others than in a block by itself: all that the run has counted, less the rest, which is the same. */
 static void count_mixing(report *r, variant *v)
 {
     double all, mixing;
     asc_model *model = v->n > 0 ? asc_model_open(r->ctx, asc_run_folder(v->runs[0].run), NULL, NULL) : NULL;
     if (model && asc_bench_flops(r->ctx, model->lm, &all, &mixing) == ASC_OK) {
         for (int64_t i = 0; i < v->n; i++) {
-            v->runs[i].mixing_gflop = 3 * mixing;
+            trained *t = &v->runs[i];
+            bool other = is_set(t, "carry", "0") || is_set(t, "block_schedule", "\"\"");
+            t->mixing_gflop = other ? asc_run_info_of(t->run)->gflop_per_token - 3 * (all - mixing) : 3 * mixing;
         }
     }
     asc_model_free(r->ctx, model);
