@@ -53,6 +53,17 @@ char *cli_plain(const char *text)
     return plain;
 }
 
+size_t cli_whole(const char *text, size_t most)
+{
+    size_t n = strnlen(text, most), first = n; /* behind the last character's first byte */
+    while (first > 0 && ((unsigned char)text[first - 1] & 0xc0) == 0x80) {
+        first--;
+    }
+    unsigned char lead = first > 0 ? (unsigned char)text[first - 1] : 0;
+    size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 0;
+    return n - first + 1 < bytes ? first - 1 : n;
+}
+
 int cli_vprint_to(FILE *out, bool lines, const char *format, va_list args)
 {
     char some[1000], *text = some;

@@ -25,4 +25,7 @@ bool cli_write(FILE *out, const char *text, size_t n);
 /* A text of several lines as it would be printed; new, freed with free(). "" without memory. */
 char *cli_plain(const char *text);
 
+/* How many of a text's first `most` bytes are whole characters, where it is cut there or was before. */
+size_t cli_whole(const char *text, size_t most);
+
 #endif

@@ -8,6 +8,8 @@
 
 #include <ascgrad/train.h>
 
+#include "tools/plain.h"
+
 enum { MOST_KEYS = 3 };
 
 bool run_setting_is_neutral(const char *key)
@@ -114,6 +116,7 @@ void run_value_text(const char *value, char *text, size_t bytes)
     } else {
         snprintf(text, bytes, "%s", value);
     }
+    text[cli_whole(text, bytes - 1)] = '\0';
 }
 
 /* The last part of the folder's path. */
@@ -129,6 +132,7 @@ static void folder_name(const asc_run *run, char name[RUN_NAME])
         begin--;
     }
     snprintf(name, RUN_NAME, "%.*s", (int)(end - begin), folder + begin);
+    name[cli_whole(name, RUN_NAME - 1)] = '\0';
 }
 
 /* The keys of the settings that differ, the seed last; how many, or MOST_KEYS + 1 where there are more. */
@@ -160,7 +164,7 @@ static bool name_by_settings(const asc_run *run, const char *const *keys, int n,
     for (int i = 0; i < n && used < RUN_NAME; i++) {
         char value[64];
         run_setting_text(run, keys[i], value, sizeof value);
-        whole = whole && strlen(value) + 1 < sizeof value;
+        whole = whole && strlen(value) + 4 < sizeof value; /* one that was cut may lack a part of a character, too */
         used += (size_t)snprintf(name + used, RUN_NAME - used, "%s%s %s", i ? ", " : "",
                                  strcmp(keys[i], "mix") == 0 ? "model" : keys[i], value);
     }
@@ -195,7 +199,8 @@ void run_names(const asc_run *const *runs, size_t n, char (*names)[RUN_NAME])
     }
     bool distinct = are_distinct(names, n);
     for (size_t i = 0; i < n && !distinct; i++) {
-        snprintf(names[i], RUN_NAME, "%s", asc_run_folder(runs[i]));
+        snprintf(names[i], RUN_NAME, "%.*s", (int)cli_whole(asc_run_folder(runs[i]), RUN_NAME - 1),
+                 asc_run_folder(runs[i]));
     }
     for (size_t i = n; i-- > 1;) { /* from the last, before which all names are still without a number */
         int nth = 1;
@@ -203,8 +208,7 @@ void run_names(const asc_run *const *runs, size_t n, char (*names)[RUN_NAME])
             nth += strcmp(names[k], names[i]) == 0;
         }
         if (nth > 1) {
-            size_t used = strlen(names[i]);
-            used = used < RUN_NAME - 8 ? used : RUN_NAME - 8;
+            size_t used = cli_whole(names[i], RUN_NAME - 8);
             snprintf(names[i] + used, RUN_NAME - used, " #%d", nth);
         }
     }

@@ -43,6 +43,7 @@ static void name_cell(report *r, int run, char name[REPORT_NAME])
         used += (size_t)snprintf(name + used, REPORT_NAME - used, "%s%s %.*s", k ? ", " : "", key,
                                  (int)(text ? n - 2 : n), value ? value + text : "");
     }
+    name[cli_whole(name, REPORT_NAME - 1)] = '\0';
 }
 
 /* Whether two runs have the same values of the grid. */
@@ -61,7 +62,7 @@ static bool is_same_cell(report *r, int a, int b)
 static void number_name(char name[REPORT_NAME], int number)
 {
     enum { MARK = 16 };
-    size_t length = strlen(name), at = length < REPORT_NAME - MARK ? length : REPORT_NAME - MARK;
+    size_t at = cli_whole(name, REPORT_NAME - MARK);
     if (number > 1) {
         snprintf(name + at, REPORT_NAME - at, " #%d", number);
     }
@@ -95,9 +96,9 @@ static int find_cell(report *r, int run)
 
 static void name_variant(report *r, variant *v)
 {
-    const char *name = r->cells[v->cell].name;
-    snprintf(v->cut, sizeof v->cut, "%.80s%s%.70s", asc_experiment_system(r->experiment, v->system), *name ? ", " : "",
-             name);
+    const char *name = r->cells[v->cell].name, *system = asc_experiment_system(r->experiment, v->system);
+    snprintf(v->cut, sizeof v->cut, "%.*s%s%.*s", (int)cli_whole(system, 80), system, *name ? ", " : "",
+             (int)cli_whole(name, 70), name);
     snprintf(v->name, sizeof v->name, "%s", v->cut);
     int alike = 1;
     for (const variant *other = r->variants; other < v; other++) {

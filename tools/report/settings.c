@@ -127,6 +127,7 @@ static void put_tuned(report *r, int run, char *text, size_t size)
         const char *value = asc_experiment_value(r->experiment, run, key);
         used += (size_t)snprintf(text + used, size - used, "%s%s %s", k ? ", " : "", key, value ? value : "-");
     }
+    text[cli_whole(text, size - 1)] = '\0';
 }
 
 /* Whether it is how often a model is right that chose. */
