@@ -86,9 +86,9 @@ static bool is_set(const trained *t, const char *key, const char *unset)
     return value && strcmp(value, unset) != 0;
 }
 
-/* The products of a variant's mixings, which are the same for all seeds. With carried context, of which the first blocks
- * have less, or blocks that grow, a token's differ from block to block: all that the run has counted, less the rest,
- * which does not. */
+/* The products of a variant's mixings, which are the same for all seeds. With carried context, of which first blocks
+ * have less, or blocks that grow, a token's differ from block to block: all that the run counted, less the rest, which
+ * does not. */
 static void count_mixing(report *r, variant *v)
 {
     double all, mixing;
