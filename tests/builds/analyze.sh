@@ -2,7 +2,8 @@
 # What an analyser has to say of sources, less what is known to be wrong (analyze.known); called by `make analyze`.
 # Usage: FLAGS='as a shell reads them' analyze.sh gcc|clang FILE...
 set -u
-: "${abs_top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}" "${FLAGS:=}"
+abs_top_srcdir=$(cd "${abs_top_srcdir:-$(dirname "$0")/../..}" && pwd) || exit 99 # as in the #lines of twins
+: "${FLAGS:=}"
 tool=$1
 shift
 command -v "$tool" >/dev/null || { echo "analyze: $tool is not there"; exit 1; }
