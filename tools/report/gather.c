@@ -193,21 +193,6 @@ void report_free(report *r)
     asc_experiment_free(r->experiment);
 }
 
-/* Whether a run counts, or is left out as its model has no scores and others' have. */
-static bool counts(const trained *t)
-{
-    return t->scores || t->by_itself;
-}
-
-int64_t report_seeds(const variant *v)
-{
-    int64_t n = 0;
-    for (int64_t i = 0; i < v->n; i++) {
-        n += counts(&v->runs[i]);
-    }
-    return n;
-}
-
 asc_spread report_spread_of(report *r, const double *values, int64_t n)
 {
     asc_spread s = {NAN, NAN};
@@ -229,7 +214,7 @@ asc_spread report_spread(report *r, const variant *v, report_number *number)
     asc_scope_begin(r->ctx);
     double *values = report_numbers(r, v->n);
     for (int64_t i = 0; values && i < v->n; i++) {
-        double value = counts(&v->runs[i]) ? number(&v->runs[i]) : NAN;
+        double value = number(&v->runs[i]);
         if (!isnan(value)) {
             values[n++] = value;
         }

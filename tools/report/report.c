@@ -133,7 +133,7 @@ static void write_beginning(report *r)
     }
     document_text(&r->doc, "%s.", experiment_counts_text(&counts, text, sizeof text));
     json_array_foreach(r->left_out, n, why) {
-        document_text(&r->doc, "Left out of what is averaged: %s", json_string_value(why));
+        document_text(&r->doc, "Left out: %s", json_string_value(why));
     }
     tell_changed_data(r);
     if (best && !report_texts_differ(r)) {
@@ -143,7 +143,7 @@ static void write_beginning(report *r)
             snprintf(text, sizeof text, " \xc2\xb1 %.2g", s.std);
         }
         document_text(&r->doc, "Smallest %s: %s, %.4g%s over %lld seed%s.", report_quality_title(r), best->name, s.mean,
-                      text, (long long)report_seeds(best), report_seeds(best) == 1 ? "" : "s");
+                      text, (long long)best->n, best->n == 1 ? "" : "s");
     }
 }
 

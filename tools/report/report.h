@@ -16,8 +16,8 @@ enum { REPORT_NAME = 160 };
 typedef struct trained {
     asc_run *run;
     int64_t seed;
-    asc_scores *scores; /* NULL: its model could not be evaluated */
-    bool by_itself;     /* no model of the report has scores: the run's own evaluation stands for them */
+    asc_scores *scores; /* NULL: no model of the report could be evaluated */
+    bool by_itself;     /* so the run's own evaluation stands for them */
     double hard;        /* its accuracy on what `report.hard` gets wrong; NaN: not known */
     double mixing_gflop; /* a token of training: attention, or what stands in its place; NaN: not known */
     asc_spread speed;    /* tokens/s of training steps that were timed for the report; NaN: none were */
@@ -29,7 +29,7 @@ typedef struct variant {
     int system, cell;
     int failed, first;  /* runs that have, and the number of its first */
     trained *runs;
-    int64_t n;          /* runs that are done */
+    int64_t n;          /* runs that are done, once scored those that are not left out */
     const char *mark;   /* the stars behind its result */
 } variant;
 
@@ -69,10 +69,7 @@ typedef struct report {
 asc_status report_gather(report *r);
 void report_free(report *r);
 
-/* How many of a variant's runs count. */
-int64_t report_seeds(const variant *v);
-
-/* A number of each run of a variant that counts, where it is known: mean and deviation, infinite with one that is. */
+/* A number of each run of a variant where it is known: mean and deviation, infinite with one that is. */
 typedef double report_number(const trained *t);
 asc_spread report_spread(report *r, const variant *v, report_number *number);
 
@@ -84,8 +81,8 @@ double *report_numbers(report *r, int64_t n);
 
 /* ---- scores (scores.c) ---- */
 
-/* Evaluates the models that are not in DIR/scores yet. ASC_ERR_FORMAT: runs that differ in their seeds alone were
- * evaluated on different texts. */
+/* Evaluates the models that are not in DIR/scores yet; where some can be, runs of those that can't are left out of the
+ * report. ASC_ERR_FORMAT: runs that differ in their seeds alone were evaluated on different texts. */
 asc_status report_score(report *r);
 
 /* What one model makes of the split in blocks of `block` tokens (0: its own), from DIR/scores or computed; new. NULL

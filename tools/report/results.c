@@ -135,7 +135,7 @@ static void choose_columns(report *r, const measure *measures, column columns[FI
 static void put_variant(report *r, table *t, const variant *v, const measure *measures)
 {
     table_noted(t, v->name, r->cells[v->cell].baseline == v - r->variants ? " (baseline)" : "");
-    table_number(t, (double)report_seeds(v));
+    table_number(t, (double)v->n);
     for (int m = 0; measures[m].of; m++) {
         asc_spread s = report_spread(r, v, measures[m].of);
         if (measures[m].column.kind == COLUMN_SPREAD) {

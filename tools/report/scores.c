@@ -198,6 +198,26 @@ static asc_status check_texts(report *r, const variant *v)
     return ASC_OK;
 }
 
+static void leave_out_unscored(variant *v)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < v->n; i++) {
+        if (v->runs[i].scores) {
+            v->runs[n++] = v->runs[i];
+        } else {
+            asc_run_free(v->runs[i].run);
+        }
+    }
+    v->n = n;
+}
+
+static void stand_by_themselves(variant *v)
+{
+    for (int64_t i = 0; i < v->n; i++) {
+        v->runs[i].by_itself = true;
+    }
+}
+
 /* Where no model has scores, the runs' own evaluations stand for all of them; else for none. */
 static void choose_source(report *r)
 {
@@ -206,9 +226,7 @@ static void choose_source(report *r)
         any = any || first_scores(&r->variants[i]);
     }
     for (int i = 0; i < r->n_variants; i++) {
-        for (int64_t k = 0; k < r->variants[i].n; k++) {
-            r->variants[i].runs[k].by_itself = !any;
-        }
+        (any ? leave_out_unscored : stand_by_themselves)(&r->variants[i]);
     }
 }
 
