@@ -232,7 +232,8 @@ static int64_t longest_input(const evaluation *e)
 
 static asc_status run(evaluation *e, int64_t longest)
 {
-    size_t blocks = (size_t)e->options->batch, values = blocks * (size_t)(e->classify ? 1 : longest);
+    int64_t all = asc_split_blocks(e->split, e->length, true), most = e->options->batch;
+    size_t blocks = (size_t)(most < all ? most : all), values = blocks * (size_t)(e->classify ? 1 : longest);
     int32_t *which = asc_alloc(e->ctx, blocks * sizeof *which);
     e->losses = asc_alloc(e->ctx, values * sizeof *e->losses);
     e->top = asc_alloc(e->ctx, 2 * values * sizeof *e->top);

@@ -109,6 +109,12 @@ has err '^ascgrad train: run/config.json: model.heads is 1, but the run was trai
 sed -i 's/"heads": 1/"heads": 2/' run/config.json
 soon 0 train --resume run --steps 4
 
+# a batch that no memory has
+cp -r run large
+sed -i 's/"batch": [0-9]*/"batch": 4611686018427387968/' large/config.json
+soon 0 eval large --data builtin:30000
+soon 3 train --resume large --steps 5
+
 # metadata that ask for gigabytes, of a model that has no tensors
 config='{\"mix\":\"transformer\",\"layers\":12,\"d_model\":4096,\"heads\":2,\"vocab\":50000,\"block\":8}'
 header="{\"__metadata__\":{\"config\":\"$config\",\"tokenizer\":\"byte\"}}"
