@@ -76,10 +76,11 @@ static void allow_files(void *user, const char *path)
     closedir(folder);
 }
 
-/* What a person named: all of a folder. */
+/* What a person named: all of a folder, and the files that links right in it lead to. */
 static void allow_reading(void *user, const char *path)
 {
     allow(*(const int *)user, path, READ);
+    allow_files(user, path);
 }
 
 /* The run of a model, and of what that names what is read; whether that is an encoder. */
@@ -149,7 +150,7 @@ void cage_enter(const cage *c)
         allow(rules, c->input, READ);
     }
     if (c->encoder) {
-        allow(rules, c->encoder, READ);
+        allow_reading(&rules, c->encoder);
     }
     char *folder = c->output ? spec_folder(c->output) : NULL;
     if (folder) {

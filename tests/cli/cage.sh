@@ -122,6 +122,16 @@ status 0 "$ASCGRAD" eval own --per-token losses
 status 0 "$ASCGRAD" eval own --data text
 status 0 "$ASCGRAD" eval own/model.safetensors
 status 0 "$ASCGRAD" eval own --data /dev/stdin <text
+# so are files that links in a folder lead to, as in a hub's cache
+mkdir linked snapshot
+for split in train valid test; do
+    cp text ../$split.txt
+    ln -s ../../$split.txt linked/$split.txt
+done
+status 0 "$ASCGRAD" train --preset tiny --steps 2 --data linked --tokenizer byte --threads 1 -q --out by-link
+caged eval by-link --data linked
+ln -s "$tiny"/* snapshot
+caged nli predict alone --encoder snapshot typed
 echo the >../prompt
 status 0 "$ASCGRAD" generate own --prompt-file ../prompt --tokens 2
 exit "$failed"
