@@ -97,7 +97,7 @@ static int read_operand(plot *p, const char *folder)
     if (asc_error(p->ctx) == ASC_OK && p->n == before && p->left_out == CLI_OK) {
         asc_fail(p->ctx, ASC_ERR_IO, "%s: there is no run there", folder);
     }
-    int status = p->n == before && p->left_out ? p->left_out : cli_report(p->ctx);
+    int status = cli_report(p->ctx);
     p->left_out = p->left_out ? p->left_out : left_out;
     return status;
 }
@@ -329,9 +329,13 @@ static int run(int argc, char **argv)
     struct args args = {.x = "tokens"};
     int n = cli_parse(&command_plot, argc, argv, &args);
     cli_expect_operands(n, argv, 1, argc, "a RUN");
-    char stem[4096];
+    char stem[4096], data[4096 + 4] = "";
     if (args.out) {
         read_out(args.out, stem, sizeof stem);
+        snprintf(data, sizeof data, "%s.csv", stem);
+    }
+    if (args.out && args.csv && strcmp(args.out, args.csv) == 0) {
+        cli_wrong_usage("--csv: got %s, as --out: expected another file", args.csv);
     }
     if (!args.out && !args.csv && !args.json && !isatty(STDOUT_FILENO)) {
         cli_wrong_usage("--out is missing: a picture needs a file here, as -o curves.svg, .png or .pdf; without one it "
@@ -343,8 +347,12 @@ static int run(int argc, char **argv)
     for (int i = 0; i < n && status == CLI_OK; i++) {
         status = read_operand(&p, argv[i]);
     }
+    status = status == CLI_OK && p.n == 0 ? p.left_out : status;
     for (size_t r = 0; r < p.n; r++) {
-        spare_inputs("csv", args.csv, 1, (const char *const[]){asc_run_folder(p.runs[r])});
+        const char *const folder[] = {asc_run_folder(p.runs[r])};
+        spare_inputs("csv", args.csv, 1, folder);
+        spare_inputs("out", args.out, 1, folder);
+        spare_inputs("out", args.out && !args.csv ? data : NULL, 1, folder); /* the data stand beside the picture */
     }
     asc_scope_begin(p.ctx);
     status = status == CLI_OK ? make(&p) : status;

@@ -20,7 +20,9 @@ static bool is_file(const char *path, const struct stat *file)
 static bool is_of_run(const char *input, const struct stat *file)
 {
     static const char *const names[] = {"config.json", "vocab.txt", "metrics.jsonl", "model.safetensors",
-                                        "checkpoint.safetensors", "summary.json"};
+                                        "checkpoint.safetensors", "summary.json", "model.next.safetensors",
+                                        "model.kept.safetensors", "model.extra.safetensors",
+                                        "model.stable.safetensors", "checkpoint.stable.safetensors"};
     const char *ending = strrchr(input, '.');
     char *folder = ending && strcmp(ending, ".safetensors") == 0 ? spec_folder(input) : strdup(input);
     bool found = false;
@@ -50,15 +52,16 @@ static bool is_of_spec(const char *spec, const struct stat *file)
     return c.found;
 }
 
-/* The data that the run of an input was trained on, which is read where no other is named. */
-static bool is_data_of(const char *input, const struct stat *file)
+/* The data that the run of an input was trained on, or its encoder, which are read where no other is named. */
+static bool is_read_by(const char *input, const struct stat *file)
 {
     char *folder = spec_folder(input);
     asc_ctx *ctx = folder ? asc_ctx_new(&(asc_options){.threads = 1}) : NULL;
     asc_run *run = ctx ? asc_run_read(ctx, folder) : NULL;
-    char *data = spec_of_run(run, "data");
-    bool found = is_of_spec(data, file);
+    char *data = spec_of_run(run, "data"), *encoder = spec_of_run(run, "encoder");
+    bool found = is_of_spec(data, file) || (encoder && *encoder && is_of_run(encoder, file));
     free(data);
+    free(encoder);
     asc_run_free(run);
     asc_ctx_free(ctx);
     free(folder);
@@ -76,7 +79,7 @@ void spare_inputs(const char *option, const char *output, int n, const char *con
     }
     for (int i = 0; i < n; i++) {
         const char *input = inputs[i];
-        if (input && (is_of_spec(input, &file) || is_of_run(input, &file) || is_data_of(input, &file))) {
+        if (input && (is_of_spec(input, &file) || is_of_run(input, &file) || is_read_by(input, &file))) {
             cli_wrong_usage("--%s: got %s, which is what is read: expected another file", option, output);
         }
     }

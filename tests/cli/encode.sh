@@ -148,6 +148,12 @@ has err '/00000\.safetensors: .*; its features are computed again$'
 same there/states.npz whole.npz
 [ "$(ls there)" = states.npz ] || fail "what is done leaves $(ls there)"
 
+# results don't take the place of the encoder
+cp -r "$tiny" own
+status 2 "$ASCGRAD" encode --encoder own "$tiny/vocab.txt" -o own/model.safetensors
+has err 'which is what is read'
+same own/model.safetensors "$tiny/model.safetensors"
+
 # a name that leaves no room for that of its parts
 name=$(printf '%0200d/' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20)$(printf '%066d' 1)
 status 2 "$ASCGRAD" encode --encoder "$tiny" long -o "$name.npz"

@@ -124,6 +124,20 @@ status 3 "$ASCGRAD" plot some --csv some.csv --json
 json '[c["name"] for c in d["curves"]] == ["model transformer, seed 1", "model grassmann, seed 2"]'
 has err '^ascgrad plot: some/bad/config.json'
 status 3 "$ASCGRAD" plot some/bad --csv some.csv
+status 3 "$ASCGRAD" plot some/bad runs/a --csv some.csv --json
+json '[c["name"] for c in d["curves"]] == ["a"]'
+
+# nor does a picture take the place of what it shows, or its data that of the picture
+status 2 "$ASCGRAD" plot runs/a -o x.svg --csv x.svg
+has err '^ascgrad plot: --csv: got x.svg, as --out: expected another file$'
+cp -r runs/a of-data
+ruled_text 200 >text.csv
+cp text.csv text.before
+sed "s|\"data\": \"builtin\"|\"data\": \"$PWD/text.csv\"|" runs/a/config.json >of-data/config.json
+for out in text.svg text.csv; do
+    status 2 "$ASCGRAD" plot of-data -o $out
+    same text.csv text.before
+done
 
 # values too long to be told in full are no names: two models would seem seeds of one
 six='"transformer", "transformer", "transformer", "transformer", "transformer", "transformer",'

@@ -202,7 +202,7 @@ static int run(int argc, char **argv)
     int n = cli_parse(&command_encode, argc, argv, &args);
     cli_expect_operands(n, argv, 0, 1, "");
     check_options(&args);
-    spare_inputs("out", args.out, 2, (const char *const[]){n > 0 ? argv[0] : NULL, args.vocab});
+    spare_inputs("out", args.out, 3, (const char *const[]){n > 0 ? argv[0] : NULL, args.vocab, args.encoder});
     encoding e = {.ctx = cli_ctx_new(args.threads), .pooling = pooling_of(&args)};
     json_t *object = NULL;
     if (!open_all(&e, &args, n > 0 ? argv[0] : "-")) {

@@ -226,8 +226,8 @@ static int run(int argc, char **argv)
     judged j = {0}, other = {0};
     int n = cli_parse(&nli_eval, argc, argv, &args);
     cli_expect_operands(n, argv, 1, 1, "a RUN or MODEL");
-    spare_inputs("per-pair", args.per_pair, 4,
-                 (const char *const[]){argv[0], args.data, args.hard, args.encoding.vocab});
+    spare_inputs("per-pair", args.per_pair, 5,
+                 (const char *const[]){argv[0], args.data, args.hard, args.encoding.vocab, args.encoding.folder});
     if (!args.no_cage) {
         cage_enter(&(cage){.model = argv[0], .other = args.hard, .data = args.data, .output = args.per_pair,
                            .encoder = args.encoding.folder, .tokenizer = args.encoding.vocab, .reads_data = true,
