@@ -117,4 +117,21 @@ for data in of:one.jsonl:valid=dev.jsonl,text=text dev.jsonl:text=text,valid=of:
 done
 status 0 "$ASCGRAD" eval run --per-token run/tokens.txt
 status 0 "$ASCGRAD" eval run --per-token run/tokens.txt
+cp run/model.safetensors run/model.stable.safetensors
+status 2 "$ASCGRAD" eval run --per-token run/model.stable.safetensors
+rm run/model.stable.safetensors
+
+# a batch takes no more memory than there are blocks
+status 0 "$ASCGRAD" eval run --batch 1M --max-memory 100
+
+# a model whose file is named, beside another program's config.json
+mkdir beside
+cp run/model.safetensors beside
+for config in 'no json' '[1]' '{"data": "text.txt", "batch": 1}'; do
+    echo "$config" >beside/config.json
+    status 0 "$ASCGRAD" eval beside/model.safetensors --data builtin:3000
+    status 2 "$ASCGRAD" eval beside/model.safetensors
+done
+echo 'no json' >beside/config.json
+status 3 "$ASCGRAD" eval beside --data builtin:3000
 exit $failed

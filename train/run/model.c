@@ -295,17 +295,16 @@ asc_lm *asc_lm_load(asc_ctx *ctx, const char *path)
 }
 
 /* What the run says about its data. */
-static asc_status read_run(asc_ctx *ctx, asc_model *m)
+static void take_run(asc_ctx *ctx, asc_model *m, const json_t *config)
 {
-    char *path = asc_path_join(ctx, m->run, "config.json");
-    json_t *config = path ? asc_json_read(ctx, path, true) : NULL;
     const char *data = json_string_value(json_object_get(config, "data"));
-    int64_t batch = json_integer_value(json_object_get(config, "batch"));
+    const asc_setting *row = asc_setting_find(asc_train_settings, "batch");
+    double batch = json_number_value(json_object_get(config, "batch"));
     if (config && data) {
         m->data = asc_path_copy(ctx, data);
     }
-    if (batch > 0) {
-        m->batch = batch;
+    if (batch >= row->min && batch <= row->max) {
+        m->batch = (int64_t)batch;
     }
     const char *precision = json_string_value(json_object_get(config, "precision"));
     m->precision = precision && strcmp(precision, "bf16") == 0 ? ASC_PRECISION_BF16 : ASC_PRECISION_F32;
@@ -313,6 +312,22 @@ static asc_status read_run(asc_ctx *ctx, asc_model *m)
     const char *checksum = json_string_value(json_object_get(json_object_get(config, "data_checksum"), "encoder"));
     m->encoder = encoder && *encoder ? asc_path_copy(ctx, encoder) : NULL;
     snprintf(m->encoder_checksum, sizeof m->encoder_checksum, "%s", checksum ? checksum : "");
+}
+
+/* Beside a file that was named itself config.json may be another program's: then the file stands alone. */
+static asc_status read_run(asc_ctx *ctx, asc_model *m, bool named)
+{
+    char *path = asc_path_join(ctx, m->run, "config.json");
+    json_t *config = path ? asc_json_read(ctx, path, true) : NULL;
+    asc_status status = asc_error(ctx);
+    bool unread = status == ASC_ERR_FORMAT || status == ASC_ERR_IO;
+    if (!named && (unread || (!status && !json_is_object(json_object_get(config, "model"))))) {
+        asc_error_clear(ctx);
+        asc_path_free(ctx, m->run);
+        m->run = NULL;
+    } else if (!status) {
+        take_run(ctx, m, config);
+    }
     json_decref(config);
     asc_path_free(ctx, path);
     return asc_error(ctx);
@@ -416,9 +431,10 @@ static asc_status open_parts(asc_ctx *ctx, asc_model *m, const char *path, const
     char *file_path = NULL;
     asc_safetensors *file = NULL;
     facts f = {0};
-    if (find_files(ctx, path, &file_path, &m->run) == ASC_OK && (!m->run || read_run(ctx, m) == ASC_OK)) {
-        bool own = strcmp(file_path, path) != 0; /* the run was named, and not the file */
-        file = asc_format_open(ctx, file_path, own);
+    asc_status status = find_files(ctx, path, &file_path, &m->run);
+    bool named = !status && strcmp(file_path, path) != 0; /* the run, and not the file */
+    if (!status && (!m->run || read_run(ctx, m, named) == ASC_OK)) {
+        file = asc_format_open(ctx, file_path, named);
     }
     if (file) {
         asc_format_note(file);
