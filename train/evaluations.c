@@ -176,7 +176,7 @@ asc_status asc_trainer_dismiss_stranger(asc_trainer *t)
 static asc_lm *open_best(asc_trainer *t, asc_model **opened)
 {
     *opened = NULL;
-    if (asc_trainer_best(t)->step == t->state.step) {
+    if (asc_trainer_best(t) == &t->state.best && t->state.best.step == t->state.step) {
         return t->lm;
     }
     *opened = asc_model_open(t->ctx, t->folder.model, NULL, NULL);

@@ -79,10 +79,14 @@ static asc_status check_waiting(const asc_settings *s)
     return ASC_OK;
 }
 
-/* Separation can be late where there is one. */
+/* Separation, and the losses of ASCender's layers, can be late where there are any. */
 static asc_status check_late(const asc_settings *s, asc_lm *lm)
 {
-    const char *key = is_by_hand(s, "sep_delay") ? "sep_delay" : is_by_hand(s, "sep_ramp") ? "sep_ramp" : NULL;
+    static const char *const late[] = {"sep_delay", "sep_ramp", "aux_delay"};
+    const char *key = NULL;
+    for (size_t i = 0; i < sizeof late / sizeof *late && !key; i++) {
+        key = is_by_hand(s, late[i]) ? late[i] : NULL;
+    }
     if (key && !asc_error(s->ctx) && asc_lm_hold(lm, "omega_sep", NULL)) {
         asc_error_clear(s->ctx);
         return asc_fail_on(s->ctx, ASC_ERR_ARG, key, " is for models with ascender, expected none without one");

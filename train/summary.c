@@ -20,14 +20,22 @@ typedef struct lines {
     json_t *best; /* the line of the best evaluation; or NULL */
 } lines;
 
-static void take_line(asc_ctx *ctx, lines *all, const char *text, size_t bytes, int64_t best_step)
+/* Whether a line is of an evaluation; after the run went back another may be of the same step. */
+static bool is_line_of(const json_t *line, const asc_best *best)
+{
+    const json_t *loss = json_object_get(line, "valid_loss"); /* in nine digits */
+    return json_is_number(loss) && json_integer_value(json_object_get(line, "step")) == best->step &&
+           fabs(json_number_value(loss) - best->loss) <= 1e-8 * fabs(best->loss);
+}
+
+static void take_line(asc_ctx *ctx, lines *all, const char *text, size_t bytes, const asc_best *best)
 {
     json_t *line = json_loadb(text, bytes, 0, NULL);
     const json_t *speed = json_object_get(line, "tokens_per_s");
     if (json_is_number(speed) && asc_grow(ctx, &all->speed, &all->capacity, all->n + 1, sizeof *all->speed)) {
         all->speed[all->n++] = json_number_value(speed);
     }
-    if (json_object_get(line, "valid_loss") && json_integer_value(json_object_get(line, "step")) == best_step) {
+    if (is_line_of(line, best)) {
         json_decref(all->best);
         all->best = json_incref(line);
     }
@@ -41,7 +49,7 @@ static lines read_lines(const asc_trainer *t)
     char *text = NULL;
     size_t capacity = 0;
     for (ssize_t n; f && (n = getline(&text, &capacity, f)) > 0;) {
-        take_line(t->ctx, &all, text, (size_t)n, asc_trainer_best(t)->step);
+        take_line(t->ctx, &all, text, (size_t)n, asc_trainer_best(t));
     }
     free(text);
     if (f) {
@@ -82,6 +90,11 @@ static json_t *describe_best(const asc_trainer *t, json_t *line)
         }
     }
     json_object_set_new(best, "step", json_integer(asc_trainer_best(t)->step));
+    if (!line) { /* of before the run went back */
+        json_object_set_new(best, "valid_loss", real(asc_trainer_best(t)->loss));
+        json_object_set_new(best, "valid_ppl", real(exp(asc_trainer_best(t)->loss)));
+        json_object_set_new(best, "valid_bits_per_byte", real(asc_trainer_best(t)->bits));
+    }
     if (!isnan(t->whole.loss)) {
         json_object_set_new(best, "valid_loss", real(t->whole.loss));
         json_object_set_new(best, "valid_ppl", real(t->whole.ppl));

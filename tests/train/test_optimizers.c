@@ -1,4 +1,6 @@
 /* tests/train/test_optimizers.c: optimisers, groups, averaged weights and schedules of trainings, and their resumes. */
+#include "train/state.h"
+
 #include "tests/train/runs.h"
 
 static const pair kinds[][6] = {
@@ -158,6 +160,44 @@ START_TEST(a_kill_while_it_goes_back_leaves_no_trace)
 }
 END_TEST
 
+/* Two models of one step in a run's folder, as after it went back: one of before stands in the place of its own. */
+static void put_two(asc_folder *f, const asc_best *before, const asc_best *own)
+{
+    asc_model *m = asc_model_open(ctx, run_path, NULL, NULL);
+    ck_assert_int_eq(asc_folder_open(f, ctx, run_path, true), ASC_OK);
+    ck_assert_int_eq(asc_model_write(ctx, f->model, m->lm, m->tokenizer, NULL, before), ASC_OK);
+    ck_assert_int_eq(asc_model_write(ctx, f->kept, m->lm, m->tokenizer, NULL, own), ASC_OK);
+    asc_model_free(ctx, m);
+}
+
+START_TEST(a_better_model_of_the_same_step_stays)
+{
+    train_so(run_path, false, NULL, ASC_OK, NULL);
+    asc_best own = {5, 2, 1, 0}, before = {5, 1, 1, 0}, stranger;
+    asc_folder f;
+    put_two(&f, &before, &own);
+    ck_assert_int_eq(asc_folder_recover(&f, &own, &stranger), ASC_OK);
+    ck_assert(stranger.step == 5 && stranger.loss == 1);
+    ck_assert(has_file(run_path, "model.kept.safetensors"));
+    asc_folder_close(&f);
+}
+END_TEST
+
+/* What a run may go back to is its own best. */
+START_TEST(the_second_name_is_of_its_own_model)
+{
+    train_so(run_path, false, NULL, ASC_OK, NULL);
+    asc_best own = {5, 2, 1, 0}, before = {7, 1, 1, 0};
+    asc_folder f;
+    put_two(&f, &before, &own);
+    asc_folder_mark(&f);
+    asc_safetensors *file = asc_safetensors_open(ctx, f.stable_model);
+    ck_assert_str_eq(asc_safetensors_metadata(file, "step"), "5");
+    asc_safetensors_close(file);
+    asc_folder_close(&f);
+}
+END_TEST
+
 /* Writes a byte in the middle of a run's file. */
 static void damage(const char *path, const char *name)
 {
@@ -235,6 +275,7 @@ static const struct {
     {{{"momentum", "0.9"}}, "momentum is for optimizer muon or sgd, got optimizer adamw"},
     {{{"optimizer", "sgd"}, {"beta2", "0.99"}}, "beta2 is for optimizer adamw or muon, got optimizer sgd"},
     {{{"sep_delay", "0.1"}}, "sep_delay is for models with ascender"},
+    {{{"aux_delay", "0.1"}}, "aux_delay is for models with ascender"},
 };
 
 START_TEST(settings_that_nothing_reads_are_refused)
@@ -286,6 +327,8 @@ int main(void)
     tcase_add_loop_test(t, a_run_is_extended_without_a_restart, 0, 3);
     tcase_add_test(t, an_extended_run_survives_stops);
     tcase_add_test(t, a_kill_while_it_goes_back_leaves_no_trace);
+    tcase_add_test(t, a_better_model_of_the_same_step_stays);
+    tcase_add_test(t, the_second_name_is_of_its_own_model);
     tcase_add_test(t, what_a_run_goes_back_to_is_checked);
     tcase_add_test(t, a_fall_without_wsd_is_refused);
     tcase_add_loop_test(t, settings_that_nothing_reads_are_refused, 0, sizeof idle / sizeof *idle);

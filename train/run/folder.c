@@ -229,7 +229,8 @@ void asc_folder_mark(asc_folder *f)
 {
     unlink(f->stable); /* first: alone, the model is of no account */
     unlink(f->stable_model);
-    if (link(f->model, f->stable_model) == 0 || errno == ENOENT) {
+    const char *own = asc_path_exists(f->kept) ? f->kept : f->model; /* which waits where a stranger's stands */
+    if (link(own, f->stable_model) == 0 || errno == ENOENT) {
         (void)!link(f->checkpoint, f->stable);
     }
     fsync(f->fd);
@@ -332,11 +333,12 @@ asc_status asc_folder_recover(asc_folder *f, const asc_best *best, asc_best *str
         (asc_path_exists(f->next) && settle_next(f, best)) || read_evaluation(f, f->model, false, &model)) {
         return asc_error(f->ctx);
     }
-    if (model.step != best->step && asc_best_beats(&model, best)) {
+    bool own = same_evaluation(&model, best); /* after the run went back another may be of the same step */
+    if (!own && asc_best_beats(&model, best)) {
         *stranger = model;
         return ASC_OK;
     }
-    bool waits = model.step != best->step && asc_path_exists(f->kept);
+    bool waits = !own && asc_path_exists(f->kept);
     if (waits && rename_file(f, f->kept, f->model)) {
         return asc_error(f->ctx);
     }
