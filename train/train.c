@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <ascgrad/op.h>
+#include <program/settings.h>
 
 #include "data/json.h"
 #include "nn/lm.h"
@@ -382,10 +383,18 @@ static asc_status resume_run(asc_trainer *t)
 
 /* ---- all together ---- */
 
+/* The words of a model file without a vocabulary may be those of the data. */
 static asc_model *open_init(const asc_trainer *t, bool resume)
 {
-    const char *init = t->settings->values.init;
-    return *init && !resume ? asc_model_open(t->ctx, init, NULL, t->data) : NULL;
+    const asc_values *v = &t->settings->values;
+    if (!*v->init || resume) {
+        return NULL;
+    }
+    bool reads = *v->data && asc_settings_reads_data(t->settings);
+    asc_dataset *data = reads ? asc_dataset_open(t->ctx, v->data) : NULL;
+    asc_model *init = asc_error(t->ctx) ? NULL : asc_model_open(t->ctx, v->init, NULL, data);
+    asc_dataset_free(data);
+    return init;
 }
 
 static asc_status open_folder(asc_trainer *t, const char *run, bool resume)

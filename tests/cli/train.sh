@@ -81,6 +81,21 @@ for init in run alone.safetensors; do # other data, whose words come in another 
     status 0 "$ASCGRAD" train $tiny --data builtin:9000:7 --init $init --out "words-${init%.*}" --steps 1
     same run/vocab.txt "words-${init%.*}/vocab.txt"
 done
+if have_python; then # one that another program wrote, without a vocabulary: its words are those of the data
+    "$python" - <<'END'
+import json, struct
+whole = open("alone.safetensors", "rb").read()
+n = struct.unpack("<Q", whole[:8])[0]
+header = json.loads(whole[8:8 + n])
+own = header["__metadata__"]
+header["__metadata__"] = {"config": own["config"], "tokenizer": own["tokenizer"]}
+text = json.dumps(header).encode()
+text += b" " * (-len(text) % 8)
+open("bare.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + whole[8 + n:])
+END
+    status 0 "$ASCGRAD" train $tiny --init bare.safetensors --out from-bare --steps 1
+    same run/vocab.txt from-bare/vocab.txt
+fi
 awk 'BEGIN { for (i = 0; i < 3000; i++) print i % 7 ? "abab" : "cdcd" }' >text-1
 tr abcd cdab <text-1 >text-2
 for i in 1 2; do
