@@ -382,7 +382,7 @@ static asc_status carry_over(asc_settings *run, const asc_settings *given, const
         }
         json_t *old = asc_setting_json(t, &run->values), *now = asc_setting_json(t, &given->values);
         bool same = asc_settings_same(old, now) || is_default_end(t, run, given);
-        if (t->flags & ASC_SETTING_ANEW && !same) {
+        if (t->flags & ASC_SETTING_ANEW) { /* also the same: of steps and epochs the one that is given counts */
             asc_settings_put(run, t->key, now, ASC_SOURCE_HAND);
         } else if (!same) {
             asc_fail_on(run->ctx, ASC_ERR_ARG, t->key, "%s can't be given anew: %s goes on with its own settings",

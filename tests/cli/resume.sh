@@ -111,6 +111,12 @@ has err 'both --split'
 step=$(sed -n 's/.*"step": \([0-9]*\).*/\1/p' both/summary.json)
 [ "$step" -gt 5 ] && [ "$step" -lt 1000 ] || fail "an epoch ends at step $step"
 
+# the one of them that is given alone counts, also where it is as it was
+status 0 "$ASCGRAD" train $tiny --steps 5 --epochs 1 --out first
+status 0 "$ASCGRAD" train --resume first --epochs 1
+step=$(sed -n 's/.*"step": \([0-9]*\).*/\1/p' first/summary.json)
+[ "$step" -gt 5 ] || fail "--epochs 1 ends at step $step"
+
 # so they move what stands at shares of it, also where the rate stays
 status 0 "$ASCGRAD" train $settings --schedule constant --set 'dropout_schedule=0%:0.5,100%:0' --out shares --steps 20
 status 0 "$ASCGRAD" train --resume --out shares --steps 40
