@@ -1,6 +1,8 @@
 /* train/layer_log.c: what the layers have to say of themselves while they are trained. */
 #include "train/layer_log.h"
 
+#include <math.h>
+
 #include <ascgrad/ops.h>
 
 #include "tensor/ctx.h"
@@ -18,7 +20,8 @@ static json_t *list_of(asc_tensor t)
     json_t *list = json_array();
     asc_tensor values = asc_contiguous(asc_ctx_of(t), t);
     for (int64_t i = 0; asc_data(values) && i < asc_numel(values); i++) {
-        json_array_append_new(list, json_real(asc_element(asc_dtype_of(values), asc_data(values), i)));
+        double value = asc_element(asc_dtype_of(values), asc_data(values), i);
+        json_array_append_new(list, isfinite(value) ? json_real(value) : json_null());
     }
     return list;
 }
