@@ -133,7 +133,23 @@ has half/tables/tuning.csv '^t,.*,yes$'
 has half/tables/tuning.csv '^g,lr 0.01,,,$'
 has half/report.md '^- \*\*g\*\*: not tuned yet, 1 of 2 done'
 
+# ---- a run that failed before it had settings waits for its system's tuning, too ----
+cp -r whole again
+rm -r again/runs/g-block16-1 again/done/g-block16-1.json again/tune/g-lr"$lr"-1 again/done/tune-g-lr"$lr"-1.json
+echo 'ascgrad train: disk full' >again/failed/g-block16-1.txt
+status 0 "$ASCGRAD" experiment run again --jobs 2
+has again/runs/g-block16-1/config.json "\"lr\": $lr,"
+
 # ---- another experiment, and a larger one ----
+cat >order.json <<'END'
+{"name": "order", "common": {"preset": "tiny", "data": "builtin:2000", "steps": 2, "layers": 1, "dim": 16},
+ "systems": {"t": {}}, "seeds": [1], "grid": {"block": [16], "lr": [0.01]}}
+END
+status 0 "$ASCGRAD" experiment run order.json --set warmup=0 --set weight_decay=0.0033333333333333335
+status 0 "$ASCGRAD" experiment run order.json --set warmup=0 --set weight_decay=0.0033333333333333335
+sed 's/"block": \[16\], "lr": \[0.01\]/"lr": [0.01], "block": [16]/' order.json >swapped.json
+status 2 "$ASCGRAD" experiment run swapped.json --set warmup=0 --set weight_decay=0.0033333333333333335
+has err "order: holds another experiment: there the grid, with the order of its keys, is {.block"
 sed 's/"steps": 12/"steps": 13/' first.json >other.json
 status 2 "$ASCGRAD" experiment run other.json --out whole
 has err 'whole: holds another experiment: there common: steps is 12, here 13'
@@ -215,6 +231,9 @@ echo '{"common": {"preset": "tiny", "data": "builtin:2000", "steps": 12, "clip":
 status 0 "$ASCGRAD" experiment run wild.json --out wild
 status 0 "$ASCGRAD" experiment status wild --json
 json 'd["tuning"][0]["failed"] >= 1 and d["tuning"][0]["chosen"]["lr"] == 0.01'
+stand_in_plotter
+status 0 "$ASCGRAD" experiment report wild
+has wild/tables/tuning.csv '^t,[^0-9]*0\.1, lr 1000",,,$' # no number of before it diverged
 sed 's/0.01, 1000/900, 1000/' wild.json >wilder.json
 for again in 1 2; do
     status 1 "$ASCGRAD" experiment run wilder.json --out wilder

@@ -159,7 +159,8 @@ static void put_tuning(report *r)
     table_begin(&t, &r->doc, "tuning", "What was tried", columns);
     for (int i = 0; (planned = asc_experiment_run_at(r->experiment, i)) && planned->tuning; i++) {
         asc_experiment_tuning tuning = {.run = -1};
-        asc_run *run = planned->state == ASC_EXPERIMENT_STATE_DONE ? asc_run_read(r->ctx, planned->folder) : NULL;
+        bool finite = planned->state == ASC_EXPERIMENT_STATE_DONE && !planned->diverged;
+        asc_run *run = finite ? asc_run_read(r->ctx, planned->folder) : NULL;
         asc_experiment_tuning_of(r->experiment, planned->system, &tuning);
         asc_error_clear(r->ctx); /* what can't be read has no number */
         put_tuned(r, i, tried, sizeof tried);

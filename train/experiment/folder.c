@@ -142,13 +142,24 @@ static asc_status compare_more_seeds(const asc_experiment *e, const json_t *ther
     return ASC_OK;
 }
 
+/* Whether two objects have the same keys in the same order, in which runs are named by them. */
+static bool same_keys(json_t *a, json_t *b)
+{
+    void *x = json_object_iter(a), *y = json_object_iter(b);
+    while (x && y && strcmp(json_object_iter_key(x), json_object_iter_key(y)) == 0) {
+        x = json_object_iter_next(a, x);
+        y = json_object_iter_next(b, y);
+    }
+    return !x && !y;
+}
+
 static asc_status compare_grid(const asc_experiment *e, const json_t *there, const json_t *here)
 {
     const char *key;
     json_t *values;
     char what[200];
-    if (json_object_size(there) != json_object_size(here)) {
-        return differ(e, "the grid", there, here);
+    if (!same_keys((json_t *)there, (json_t *)here)) {
+        return differ(e, "the grid, with the order of its keys,", there, here);
     }
     json_object_foreach((json_t *)there, key, values) {
         snprintf(what, sizeof what, "the grid's %.60s", key);
@@ -191,18 +202,24 @@ static bool is_same_scale(const json_t *a, const json_t *b)
     return strcmp(x, y) == 0;
 }
 
-/* Whether all that is there is here, too, the same. */
-static asc_status compare(const asc_experiment *e, const json_t *there)
+static bool is_same_tune(const json_t *a, const json_t *b)
+{
+    return json_equal((json_t *)a, (json_t *)b) && same_keys(json_object_get(a, "grid"), json_object_get(b, "grid"));
+}
+
+/* Whether all that is there is in `def`, too, the same. */
+static asc_status compare(const asc_experiment *e, const json_t *there, const json_t *def)
 {
     static const char *const equal[] = {"name", "scale", "tune"};
     for (size_t i = 0; i < sizeof equal / sizeof *equal; i++) {
-        const json_t *a = json_object_get(there, equal[i]), *b = json_object_get(e->def, equal[i]);
-        bool same = strcmp(equal[i], "scale") == 0 ? is_same_scale(a, b) : json_equal((json_t *)a, (json_t *)b);
+        const json_t *a = json_object_get(there, equal[i]), *b = json_object_get(def, equal[i]);
+        bool same = strcmp(equal[i], "scale") == 0  ? is_same_scale(a, b)
+                    : strcmp(equal[i], "tune") == 0 ? is_same_tune(a, b)
+                                                    : json_equal((json_t *)a, (json_t *)b);
         if ((a || b) && !same) {
             return differ(e, equal[i], a, b);
         }
     }
-    const json_t *def = e->def;
     asc_status status = compare_settings(e, "common", json_object_get(there, "common"), json_object_get(def, "common"));
     status = status ? status : compare_systems(e, json_object_get(there, "systems"), json_object_get(def, "systems"));
     status = status ? status : compare_grid(e, json_object_get(there, "grid"), json_object_get(def, "grid"));
@@ -231,11 +248,24 @@ static bool is_strange(const char *path)
 
 static asc_status refuse_strange(const asc_experiment *e, const char *path)
 {
-    if (asc_path_exists(path) || !is_strange(e->folder)) {
+    /* in this order: what another worker makes there comes after the experiment's file */
+    if (!is_strange(e->folder) || asc_path_exists(path)) {
         return ASC_OK;
     }
     return asc_fail(e->ctx, ASC_ERR_ARG, "%s: holds something that is no experiment; give another folder (--out)",
                     e->folder);
+}
+
+/* The experiment as its file has it, with numbers of as many digits; new. */
+static json_t *as_written(const asc_experiment *e)
+{
+    char *text = json_dumps(e->def, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS));
+    json_t *def = text ? json_loads(text, 0, NULL) : NULL;
+    asc_text_drop(text);
+    if (!def) {
+        asc_fail(e->ctx, ASC_ERR_MEMORY, "experiment: out of memory");
+    }
+    return def;
 }
 
 /* Writes what the experiment is, unless it stands there; ASC_ERR_ARG where another does. */
@@ -245,10 +275,12 @@ static asc_status settle(asc_experiment *e, const char *path)
         return refuse_strange(e, path) ? asc_error(e->ctx) : asc_json_write(e->ctx, path, json_incref(e->def), DIGITS);
     }
     json_t *given = asc_json_read(e->ctx, path, true), *there = given ? asc_define(e->ctx, given, NULL) : NULL;
+    json_t *here = there ? as_written(e) : NULL;
     json_decref(given);
-    bool same = there && json_equal(there, e->def);
-    asc_status status = there ? compare(e, there) : asc_error(e->ctx);
+    bool same = here && json_equal(there, here);
+    asc_status status = here ? compare(e, there, here) : asc_error(e->ctx);
     json_decref(there);
+    json_decref(here);
     return status || same ? status : asc_json_write(e->ctx, path, json_incref(e->def), DIGITS);
 }
 

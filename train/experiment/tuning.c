@@ -130,7 +130,8 @@ static pace pace_of(const asc_experiment *e, int system, bool tuning)
         if ((system >= 0 && r->info.system != system) || r->info.tuning != tuning || !(r->wall_s > 0) || r->step <= 0) {
             continue;
         }
-        double whole = r->steps > r->step && !asc_is_over(r) ? (double)r->steps / (double)r->step : 1;
+        bool ends = r->info.state == ASC_EXPERIMENT_STATE_DONE || r->steps <= r->step; /* where it is, and no later */
+        double whole = ends ? 1 : (double)r->steps / (double)r->step;
         p.runs++;
         p.total_s += r->wall_s * whole;
         p.steps += (double)r->step;
@@ -191,11 +192,12 @@ asc_status asc_experiment_time_of(asc_experiment *e, asc_experiment_time *time)
     double whole = 0, tuning = 0;
     for (int i = 0; i < e->n; i++) {
         const asc_plan_run *r = &e->runs[i];
-        double spent = r->wall_s > 0 ? r->wall_s : 0, total = estimate(e, r);
+        double spent = r->wall_s > 0 ? r->wall_s : 0;
+        double total = r->info.state == ASC_EXPERIMENT_STATE_FAILED ? spent : estimate(e, r);
         time->spent_s += spent;
         time->tuning_s += r->info.tuning ? spent : 0;
         time->left_s += asc_is_over(r) ? 0 : total - spent;
-        whole += r->info.state == ASC_EXPERIMENT_STATE_FAILED ? spent : total;
+        whole += total;
         tuning += r->info.tuning ? total : 0;
     }
     time->tuning_share = e->n_tuning == 0 ? 0 : tuning / whole;

@@ -84,11 +84,24 @@ static asc_status take(asc_experiment *e, asc_plan_run *r, bool *later)
     return ASC_OK;
 }
 
+/* Whether it failed before this process began, and is to be tried again. */
+static bool is_retry(const asc_plan_run *r)
+{
+    return r->info.state == ASC_EXPERIMENT_STATE_FAILED && r->retry;
+}
+
+/* A run may have failed before it had the settings that its system's tuning chooses. */
+static bool waits_for_tuning(asc_experiment *e, const asc_plan_run *r)
+{
+    return r->info.state == ASC_EXPERIMENT_STATE_WAITING ||
+           (is_retry(r) && !r->info.tuning && e->n_tuning > 0 && !asc_tuned(e, r->info.system));
+}
+
 /* Whether the run can be begun, or gone on with, now. */
-static bool is_free(const asc_plan_run *r)
+static bool is_free(asc_experiment *e, const asc_plan_run *r)
 {
     return r->info.state == ASC_EXPERIMENT_STATE_OPEN || r->info.state == ASC_EXPERIMENT_STATE_INTERRUPTED ||
-           (r->info.state == ASC_EXPERIMENT_STATE_FAILED && r->retry);
+           (is_retry(r) && !waits_for_tuning(e, r));
 }
 
 /* Whether the tuning of the run's system will still come to an end. */
@@ -215,8 +228,8 @@ asc_status asc_experiment_next(asc_experiment *e, int *run, bool *later)
     status = sweep(e);
     for (int i = 0; !status && i < e->n; i++) {
         asc_plan_run *r = &e->runs[i];
-        *later = *later || (r->info.state == ASC_EXPERIMENT_STATE_WAITING && will_be_tuned(e, r->info.system));
-        if (!r->claim && is_free(r)) {
+        *later = *later || (waits_for_tuning(e, r) && will_be_tuned(e, r->info.system));
+        if (!r->claim && is_free(e, r)) {
             status = take(e, r, later);
             if (r->claim) {
                 *run = i;
