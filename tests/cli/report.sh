@@ -137,10 +137,30 @@ sed 's/"gflop_per_token": [0-9.e-]*/"gflop_per_token": null/' dir/runs/swarm-2/s
     >crossed/runs/swarm-2/summary.json
 rm crossed/runs/swarm-1/model.safetensors
 status 3 "$ASCGRAD" experiment report crossed --bench --threads 1
-has err '^ascgrad experiment report: swarm: not timed: crossed/runs/swarm-1: there is no model in it'
+lacks err 'not timed' # by the other seed's model, and so are its products counted
+has crossed/tables/cost.csv '^swarm,1,[0-9]*,,[0-9.e-][0-9.e-]*,'
 has crossed/tables/crossings.csv '^swarm,base,PFLOP,,,,,$'
-has crossed/tables/crossings.csv '^swarm,base,minutes,,,,,$'
-has crossed/tables/targets.csv '^swarm,1000000000,1,1,,,,,$'
+has crossed/tables/targets.csv '^swarm,1000000000,1,1,,[0-9.e-]*,,,$'
+rm crossed/runs/*/model.safetensors
+status 3 "$ASCGRAD" experiment report crossed
+has crossed/report.md '^crossed/runs/swarm-2: not evaluated: ' # the runs' own evaluations count
+lacks crossed/report.md '^Left out'
+
+# ---- curves that meet where they cross, and seeds that were evaluated nowhere alike ----
+cp -r dir meeting
+for i in 1 2; do
+    for line in 1:11 2:8 3:1; do
+        echo "{\"step\": ${line%:*}, \"tokens\": ${line%:*}000000, \"elapsed_s\": 1, \"valid_ppl\": ${line#*:}}"
+    done >meeting/runs/swarm-$i/metrics.jsonl
+    sed 's/:11/:10/; s/: 11}/: 10}/; s/: 1}$/: 7}/' meeting/runs/swarm-$i/metrics.jsonl >meeting/runs/base-$i/metrics.jsonl
+done
+status 0 "$ASCGRAD" experiment report meeting
+has meeting/tables/crossings.csv '^swarm,base,million tokens,1,1,2,-6,3$'
+for i in 1 2; do
+    echo "{\"step\": $i, \"tokens\": ${i}000, \"elapsed_s\": $i, \"valid_ppl\": 9}" >meeting/runs/base-$i/metrics.jsonl
+done
+status 0 "$ASCGRAD" experiment report meeting
+has meeting/tables/crossings.csv '^swarm,base,million tokens,,,,,$'
 
 # ---- a metric of which more is better ----
 cp -r dir accurate

@@ -27,11 +27,17 @@ static int64_t merge_places(const figure_series *a, const figure_series *b, doub
     return n;
 }
 
+/* A mean of curves that have no place in common is one point, without a value. */
+static bool has_values(const figure_series *s)
+{
+    return s->n > 0 && isfinite(s->x[0]) && isfinite(s->y[0]);
+}
+
 /* In the scope; n 0 where the curves have no place in common. */
 static gap gap_of(report *r, const figure_series *a, const figure_series *b)
 {
     gap g = {0};
-    if (a->n == 0 || b->n == 0) {
+    if (!has_values(a) || !has_values(b)) {
         return g;
     }
     int64_t room = a->n + b->n;
@@ -66,8 +72,8 @@ static int64_t count_crossings(const gap *g, double *last)
             continue;
         }
         if (before >= 0 && (g->y[before] < 0) != (g->y[i] < 0)) {
-            double share = g->y[before] / (g->y[before] - g->y[i]);
-            *last = g->x[before] + share * (g->x[i] - g->x[before]);
+            double share = g->y[i - 1] / (g->y[i - 1] - g->y[i]); /* 0 where the curves have met before */
+            *last = g->x[i - 1] + share * (g->x[i] - g->x[i - 1]);
             n++;
         }
         before = i;

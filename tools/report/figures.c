@@ -105,7 +105,7 @@ bool report_is_of_classes(const report *r)
     return any;
 }
 
-static bool is_by_itself(const report *r)
+bool report_is_by_itself(const report *r)
 {
     for (int i = 0; i < r->n_variants; i++) {
         if (r->variants[i].n > 0) {
@@ -127,7 +127,7 @@ const char *report_quality_title(const report *r)
              report_is_of_classes(r)   ? "share wrong, %"
              : report_tokens_differ(r) ? "bits per byte"
                                        : "perplexity",
-             is_by_itself(r) ? "valid" : r->split);
+             report_is_by_itself(r) ? "valid" : r->split);
     return title;
 }
 

@@ -133,7 +133,7 @@ static void write_beginning(report *r)
     }
     document_text(&r->doc, "%s.", experiment_counts_text(&counts, text, sizeof text));
     json_array_foreach(r->left_out, n, why) {
-        document_text(&r->doc, "Left out: %s", json_string_value(why));
+        document_text(&r->doc, report_is_by_itself(r) ? "%s" : "Left out: %s", json_string_value(why));
     }
     tell_changed_data(r);
     if (best && !report_texts_differ(r)) {
@@ -160,6 +160,7 @@ static int write_report(report *r)
     report_targets(r);
     report_learning_curves(r);
     report_figures(r);
+    document_heed(&r->doc, cli_report(r->ctx)); /* before the settings, which clear what is not known of one */
     report_settings(r);
     report_machines(r);
     report_failures(r);
@@ -197,7 +198,7 @@ static int make(report *r, const struct args *args)
                     r->folder, next_path(r->folder, quoted, sizeof quoted));
         return CLI_IO;
     }
-    if ((args->bench && report_measure_speeds(r, args->threads)) || report_score(r) || report_compare(r)) {
+    if (report_score(r) || (args->bench && report_measure_speeds(r, args->threads)) || report_compare(r)) {
         return cli_report(r->ctx);
     }
     r->metric = choose_metric(r);

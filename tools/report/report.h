@@ -126,6 +126,9 @@ void report_failures(report *r); /* machines.c */
 void report_targets(report *r);
 void report_crossings(report *r);
 
+/* Whether no model could be evaluated, so that the runs' own evaluations stand for all. */
+bool report_is_by_itself(const report *r);
+
 /* Whether its model is a classifier; whether all are. */
 bool report_is_classifier(const trained *t);
 bool report_is_of_classes(const report *r);

@@ -238,7 +238,6 @@ asc_status report_score(report *r)
         return asc_error(r->ctx);
     }
     for (int i = 0; i < r->n_variants; i++) {
-        count_mixing(r, &r->variants[i]);
         for (int64_t k = 0; k < r->variants[i].n; k++) {
             trained *t = &r->variants[i].runs[k];
             t->scores = report_score_one(r, t->run, 0);
@@ -255,6 +254,9 @@ asc_status report_score(report *r)
         }
     }
     choose_source(r);
+    for (int i = 0; i < r->n_variants; i++) {
+        count_mixing(r, &r->variants[i]);
+    }
     return report_hard(r);
 }
 
