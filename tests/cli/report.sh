@@ -152,7 +152,8 @@ for i in 1 2; do
     for line in 1:11 2:8 3:1; do
         echo "{\"step\": ${line%:*}, \"tokens\": ${line%:*}000000, \"elapsed_s\": 1, \"valid_ppl\": ${line#*:}}"
     done >meeting/runs/swarm-$i/metrics.jsonl
-    sed 's/:11/:10/; s/: 11}/: 10}/; s/: 1}$/: 7}/' meeting/runs/swarm-$i/metrics.jsonl >meeting/runs/base-$i/metrics.jsonl
+    sed 's/:11/:10/; s/: 11}/: 10}/; s/: 1}$/: 7}/' meeting/runs/swarm-$i/metrics.jsonl \
+        >meeting/runs/base-$i/metrics.jsonl
 done
 status 0 "$ASCGRAD" experiment report meeting
 has meeting/tables/crossings.csv '^swarm,base,million tokens,1,1,2,-6,3$'
