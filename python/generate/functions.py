@@ -14,7 +14,7 @@ further result, NAME, follow the first, in a tuple."""
 from ctypes import byref, c_int, c_int32, c_int64, c_size_t, c_uint64
 
 from . import _c
-from ._call import choice, inputs, ints, last, listed, longs, same, several, value
+from ._call import choice, inputs, ints, last, listed, longs, same, several, tupled, value
 from ._given import letters, real, whole
 from ._library import catch_up, ctx, fail, lock, mode, pending, state
 from ._library import raw as lib  # all arguments are checked here
@@ -33,7 +33,7 @@ ONE = """with lock:
     return y"""
 STUB = '''"""Made as ops.py is."""
 
-from typing import Any, List, Literal, Optional, Tuple, Union
+from typing import Any, List, Literal, Optional, Tuple, Union, overload
 
 from ._tensor import Tensor
 from ._types import Input
@@ -180,9 +180,8 @@ class Function:
                 self.tensors.append(field.name)
                 values.append(f"{field.name}={field.name}._as_parameter_")
             elif field.name.startswith("n_"):
-                values.append(
-                    f"{field.name}=len({field.name[2:]}){' // (k - 1)' if field.name == 'n_tuples' else ''}"
-                )
+                count = "tupled(k, tuples)" if field.name == "n_tuples" else f"len({field.name[2:]})"
+                values.append(f"{field.name}={count}")
             elif "*" in field.type:
                 values.append(f"{field.name}={self.numbers(field)}")
             else:
@@ -304,7 +303,11 @@ class Function:
         parameters = self.parameters(True)
         if method:
             parameters = parameters.replace(f"{self.tensors[0]}: Input", "self", 1)
-        return f"def {self.op}({parameters}) -> {result}: ...\n"
+        written = f"def {self.op}({parameters}) -> {result}: ...\n"
+        if not self.outputs:
+            return written
+        alone = re.sub(r"(return_\w+): bool", r"\1: Literal[False]", written).replace("-> Result", "-> Tensor")
+        return f"@overload\n{alone}@overload\n{written}"
 
 
 def functions(headers, registry, declared):

@@ -1,9 +1,11 @@
 """Layers, language models, data, runs."""
 
+import copy
 import gc
 import json
 import locale
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -240,6 +242,8 @@ print("the end")
             return w.numpy().tolist()
 
         self.assertNotEqual(trained(betas=(0.0, 0.999)), trained())
+        for zero in (0, np.float32(0), np.float64(0)):
+            self.assertEqual(trained(betas=(zero, 0.999)), trained(betas=(0.0, 0.999)))
         np.testing.assert_allclose(trained(betas=(0.0, 0.999)), trained(betas=(1e-12, 0.999)))
         with self.assertRaisesRegex(asc.Error, "params: 0 is read-only"):
             frozen = np.ones(3)
@@ -247,6 +251,29 @@ print("the end")
             p = asc.from_numpy(frozen)
             p.requires_grad = True
             asc.SGD([p])
+
+    def test_seeds_may_be_numpys(self):
+        values = []
+        for seed in (3, np.int64(3), np.uint8(3)):
+            asc.manual_seed(seed)
+            values.append(asc.Layer("conv", 4).parameters()[0].tolist())
+        self.assertEqual(values[1:], values[:1] * 2)
+
+    def test_names_stay_with_their_parameters(self):
+        params, other = asc.Layer("transformer", 8).parameters(), asc.Layer("conv", 8).parameters()
+        for change in (
+            lambda: params.append(other[0]),
+            lambda: params.extend(other),
+            lambda: params.pop(),
+            lambda: params.__setitem__(0, other[0]),
+        ):
+            with self.assertRaisesRegex(TypeError, "parameters can't be changed"):
+                change()
+        for again in (pickle.loads(pickle.dumps(params)), copy.deepcopy(params)):
+            self.assertEqual((again.names, len(again)), (params.names, len(params)))
+        n = len(params)
+        params += other
+        self.assertEqual(len(asc.AdamW(params).params.items()), n + len(other))
 
     def test_an_optimizers_state_goes_on(self):
         x = np.arange(8)[None] % 20
@@ -380,7 +407,8 @@ class Training(unittest.TestCase):
     def cut(self):
         """A run on another text."""
         path = os.path.join(self.folder.name, "other-text")
-        asc.train(path, preset="tiny", data="builtin:3000:5", tokenizer="word", steps=2)
+        with asc.no_grad():  # a training records all the same
+            asc.train(path, preset="tiny", data="builtin:3000:5", tokenizer="word", steps=2)
         return path
 
     def test_load_evaluate_generate(self):

@@ -188,6 +188,22 @@ class Errors(unittest.TestCase):
                 wrong()
 
 
+    def test_tuples_of_another_size(self):
+        z = np.ones((1, 5, 4))
+        for k, tuples in ((3, [[1, 2, 3]]), (1, []), (3, [[1, 2], [1, 3], [4]])):
+            with self.assertRaisesRegex(ValueError, "tuples has"):
+                asc.subspace(z, np.ones((3, 8)), k=k, tuples=tuples)
+        self.assertEqual(asc.subspace(z, np.ones((3, 4)), k=3, tuples=[[1, 2], [1, 3]]).shape, (1, 5, 3))
+
+    def test_numbers_of_numpys_beside_a_tensor(self):
+        f = asc.tensor([1.0, 2.0], dtype="f32")
+        for number in (np.float64(2), np.float16(2), 2.0):
+            self.assertEqual(asc.add(f, number).tolist(), [3, 4])
+            self.assertEqual(asc.where(f > 1, f, number).tolist(), [2, 2])
+        self.assertEqual(asc.where(f > 1, np.float64(1.5), np.float64(0)).tolist(), [0, 1.5])
+        self.assertEqual(asc.exp(np.float32(0)).dtype, np.float32)
+
+
 class Own(unittest.TestCase):
     def wave(self, factor=1.0):
         return asc.Op(
@@ -220,6 +236,32 @@ class Own(unittest.TestCase):
         self.assertEqual(asc.gradcheck(asc.tanh)["elements"], asc.gradcheck("tanh")["elements"])
         with self.assertRaisesRegex(ValueError, "nothing"):
             asc.gradcheck("nothing")
+
+    def test_a_backward_that_is_given_is_checked(self):
+        for op in ("tanh", asc.Op("a", np.tanh, lambda g, x: g, samples=[[(3,)]])):
+            with self.assertRaisesRegex(ValueError, "backward is given"):
+                asc.gradcheck(op, lambda g, x: g)
+        with self.assertRaises(AssertionError):
+            asc.gradcheck(asc.tanh, lambda g, x: g, [[(3,)]])
+
+    def test_an_optional_input(self):
+        def plus(a, b):
+            return a if b is None else a + b
+
+        op = asc.Op("plus", plus, lambda g, a, b: (g, None if b is None else g), inputs="a b?")
+        x = asc.tensor([1.0, 2.0], requires_grad=True)
+        op(x, None).sum().backward()
+        self.assertEqual((op(x, None).tolist(), op(x, x).tolist(), x.grad.tolist()), ([1, 2], [2, 4], [1, 1]))
+
+    def test_what_functions_keep_outlives_a_check(self):
+        kept = []
+
+        def double(x):
+            kept.append(asc.tensor([3.0]))
+            return 2 * x
+
+        asc.gradcheck(double, lambda g, x: 2 * g, [[(3,)]])
+        self.assertEqual({t.item() for t in kept}, {3.0})
 
     def test_nothing_to_be_checked(self):
         with self.assertRaisesRegex(ValueError, "square has no samples"):

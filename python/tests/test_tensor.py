@@ -1,5 +1,6 @@
 """Tensors: memory shared with NumPy, gradients, lifetimes, threads, fork."""
 
+import collections
 import copy
 import gc
 import itertools
@@ -235,6 +236,40 @@ class Memory(unittest.TestCase):
         self.assertEqual([1, 2][asc.tensor(1)], 2)
         self.assertEqual(f"{asc.tensor(2.5):.2f} {asc.tensor([1])}", "2.50 tensor(i64 (1) [1])")
 
+    def test_memory_that_was_shared_for_writing_too(self):
+        a = np.zeros(3)
+        w = asc.from_numpy(a)
+        y = asc.from_numpy(np.broadcast_to(a, (2, 3)))
+        self.assertTrue(w.numpy().flags.writeable)
+        a.flags.writeable = False
+        self.assertFalse(asc.from_numpy(np.broadcast_to(np.ones(3), (2, 3))).numpy().flags.writeable)
+        del y
+
+    def test_numpys_functions_take_lists_of_all_kinds(self):
+        t = asc.tensor([1.0, 2.0])
+        np.testing.assert_array_equal(np.stack(asc.Parameters({"a": t, "b": t})), [[1, 2], [1, 2]])
+        np.testing.assert_array_equal(np.concatenate(collections.deque([t, t])), [1, 2, 1, 2])
+
+    def test_an_operator_gives_no_array(self):
+        w = asc.tensor([1.0, 2.0], requires_grad=True)
+        for other in (np.array([1j, 2]), np.ones(2, np.longdouble), np.array([1, 2], object)):
+            for op in (operator.add, operator.mul, operator.truediv):
+                with self.assertRaisesRegex(TypeError, str(other.dtype)):
+                    op(w, other)
+
+    def test_a_mask_of_no_dimension_is_no_index(self):
+        x = asc.tensor(np.eye(3))
+        for key in (asc.tensor(1.0) > 0, (slice(None), asc.tensor(True))):
+            with self.assertRaisesRegex(IndexError, "True and False"):
+                x[key]
+        self.assertEqual(x[asc.tensor(1)].tolist(), [0, 1, 0])
+
+    def test_arange_is_exact_or_refused(self):
+        for given in ((2**60, 2**60 + 3), (2**53, 2**53 + 4)):
+            with self.assertRaisesRegex(ValueError, "exact"):
+                asc.arange(*given)
+        self.assertEqual(asc.arange(5, 0).tolist() + asc.arange(0).tolist(), [])
+
     def test_pickle(self):
         t = pickle.loads(pickle.dumps(asc.tensor([1.0], requires_grad=True)))
         self.assertTrue(t.requires_grad)
@@ -269,6 +304,13 @@ class Gradients(unittest.TestCase):
         x.backward()
         x.backward()
         self.assertEqual(x.grad.item(), 2)
+
+    def test_no_grad_of_a_generator_is_refused(self):
+        def steps():
+            yield 1
+
+        with self.assertRaisesRegex(TypeError, "generator"):
+            asc.no_grad()(steps)
 
     def test_no_grad_detach_and_threads_of_their_own(self):
         x, seen = asc.tensor([1.0], requires_grad=True), []

@@ -127,17 +127,27 @@ class Gradients(unittest.TestCase):
         torch.testing.assert_close(x.grad, torch.tensor([1, 1, 2, 2, 3, 3], dtype=torch.float64))
 
     def test_dropout_is_the_same_in_every_pass(self):
-        x = torch.ones(64, requires_grad=True)
-        y = checkpoint(lambda z: at.call(asc.ops.dropout, z, p=0.5), x, use_reentrant=False)
-        y.sum().backward()
-        torch.testing.assert_close(x.grad, y.detach())
-        y = at.call(asc.ops.dropout, x, p=0.5)
-        first, second = (torch.autograd.grad(y.sum(), x, retain_graph=True)[0] for _ in range(2))
-        torch.testing.assert_close(first, second)
-        torch.manual_seed(5)
-        y = at.call(asc.ops.dropout, x, p=0.5)
-        torch.manual_seed(5)
-        torch.testing.assert_close(y, at.call(asc.ops.dropout, x, p=0.5))
+        for op, more in ((asc.ops.dropout, ()), (asc.ops.add_dropout, (torch.zeros(64),))):
+            x = torch.ones(64, requires_grad=True)
+            y = checkpoint(lambda z: at.call(op, *more, z, p=0.5), x, use_reentrant=False)
+            y.sum().backward()
+            torch.testing.assert_close(x.grad, y.detach())
+            y = at.call(op, *more, x, p=0.5)
+            first, second = (torch.autograd.grad(y.sum(), x, retain_graph=True)[0] for _ in range(2))
+            torch.testing.assert_close(first, second)
+            torch.manual_seed(5)
+            y = at.call(op, *more, x, p=0.5)
+            torch.manual_seed(5)
+            torch.testing.assert_close(y, at.call(op, *more, x, p=0.5))
+
+    def test_dtypes_that_are_none_of_ours_are_copied(self):
+        w = np.eye(3)
+        self.assertEqual(asc.embedding(w, torch.tensor([1, 2], dtype=torch.int32)).tolist(), w[[1, 2]].tolist())
+        self.assertEqual(asc.tanh(torch.zeros(2, dtype=torch.float16)).dtype, np.float32)
+        with self.assertRaisesRegex(TypeError, "int32"):
+            asc.from_dlpack(torch.zeros(2, dtype=torch.int32))
+        t = torch.zeros(2)
+        self.assertEqual(asc.reshape(t, (2, 1)).numpy().ctypes.data, t.data_ptr())
 
     def test_what_an_op_gives_back(self):
         x = double(5)

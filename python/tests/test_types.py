@@ -30,6 +30,8 @@ try:
     layer = asc.Layer("conv", 8, width=3)
 except asc.Error as error:
     s: int = error.status
+asc.cross_entropy(x, [1]).backward()
+asc.Dataset("builtin").split("train", words).class_batch(np.arange(2))
 shape: tuple[int, ...] = layer.parameters().values()[0].shape
 x.nothing()
 asc.nothing()

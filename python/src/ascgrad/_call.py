@@ -3,6 +3,8 @@
 import ctypes
 from array import array
 
+import numpy
+
 from . import _c
 from ._given import shown, whole
 from ._library import ArgumentError, call, lock, quick
@@ -18,7 +20,7 @@ def inputs(op, *values):
             break
     else:
         return values
-    values = [as_tensor(op, value) if hasattr(value, "dtype") else value for value in values]
+    values = [as_tensor(op, v) if hasattr(v, "dtype") and not isinstance(v, numpy.floating) else v for v in values]
     known = [value for value in values if type(value) is Tensor]
     like = next((t for kind in "fiu" for t in known if t.dtype.kind == kind), None)  # a mask the last one
     return [NONE if value is None else as_tensor(op, value, like) for value in values]
@@ -77,6 +79,13 @@ def flat(name, given, kind):
 def ints(name, given):
     """A list of whole numbers; None is an empty one."""
     return array("i", flat(name, given, ctypes.c_int))
+
+
+def tupled(k, tuples):
+    """How many lists of k - 1 numbers there are."""
+    if whole("k", k) < 2 or len(tuples) % (k - 1):
+        raise ArgumentError(f"tuples has {len(tuples)} numbers, k is {k}: expected k - 1 numbers a tuple, k at least 2")
+    return len(tuples) // (k - 1)
 
 
 def longs(name, given):

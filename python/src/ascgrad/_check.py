@@ -12,7 +12,20 @@ import numpy
 from . import _c, ops
 from ._call import inputs
 from ._given import letters, shown, struct, whole
-from ._library import ArgumentError, ArgumentTypeError, call, catch_up, ctx, fail, forget, lib, lock, state, text
+from ._library import (
+    ArgumentError,
+    ArgumentTypeError,
+    call,
+    catch_up,
+    ctx,
+    fail,
+    forget,
+    lib,
+    lock,
+    new_context,
+    state,
+    text,
+)
 from ._tensor import DTYPES, Tensor, made
 from ._types import Input
 
@@ -29,6 +42,11 @@ def view(a):
         return numpy.empty(shape, dtype)
     memory = (ctypes.c_char * (a.numel * dtype.itemsize)).from_address(a.data)
     return numpy.frombuffer(memory, dtype).reshape(shape)
+
+
+def _broadcast(*shapes):
+    """What they broadcast to; None is an absent input's."""
+    return numpy.broadcast_shapes(*(shape for shape in shapes if shape is not None))
 
 
 def copy(a):
@@ -67,7 +85,7 @@ class Op:
             if not (callable(function) or (function is None and name_of != "forward")):
                 raise ArgumentTypeError(f"Op: {name_of} is {shown(function)}, expected a function")
         self.name, self._forward, self._backward = name, forward, backward
-        self._shape, self._broadcasts = shape or (lambda *shapes: numpy.broadcast_shapes(*shapes)), shape is None
+        self._shape, self._broadcasts = shape or _broadcast, shape is None
         if not hasattr(samples, "__iter__"):
             raise ArgumentTypeError(f"samples is {shown(samples)}, expected a list of lists of shapes")
         self.inputs, self.samples = inputs.split(), list(samples)
@@ -121,10 +139,10 @@ class Op:
 
     def _infer(self, c):
         given = [getattr(c, "in")[i] for i in range(c.n_in)]
-        shapes = [tuple(a.shape[: a.ndim]) for a in given]
+        shapes = [tuple(a.shape[: a.ndim]) if a.ndim >= 0 else None for a in given]
         shape = tuple(self._shape(*shapes))
         if Op._checked is self and self._broadcasts:  # then forward alone knows the sizes that it takes
-            self._forward(*(numpy.ones(s, DTYPES[a.dtype]) for s, a in zip(shapes, given)))
+            self._forward(*(s if s is None else numpy.ones(s, DTYPES[a.dtype]) for s, a in zip(shapes, given)))
         room = array("q", shape)
         lib.asc_call_output(ctypes.byref(c), 0, given[0].dtype, len(shape), room.buffer_info()[0])
 
@@ -207,17 +225,25 @@ def gradcheck(
     if callable(op) and not isinstance(op, Op):
         name = getattr(op, "__name__", "op")
         known = getattr(ops, name, None) is op
-        op = name if known else Op(name, op, backward, inputs=inputs, shape=shape, samples=samples)
+        if not known or backward is not None:
+            op, backward = Op(name, op, backward, inputs=inputs, shape=shape, samples=samples), None
+        else:
+            op = name
+    if backward is not None:
+        raise ArgumentError("gradcheck: backward is given beside an op, which has its own; expected two functions")
     pointer = _described(op)
     options, report = struct(_c.asc_gradcheck_options, seed=seed), _c.asc_gradcheck_report()
     with lock:
         catch_up()
         Op._checked = op if isinstance(op, Op) else None
+        own = new_context()  # the check's scopes end what is made in them, tensors of Op's functions else
         try:
-            if lib.asc_gradcheck(ctx, pointer, ctypes.byref(options), ctypes.byref(report)):
-                fail()
+            lib.asc_set_threads(own, lib.asc_threads(ctx))
+            if lib.asc_gradcheck(own, pointer, ctypes.byref(options), ctypes.byref(report)):
+                fail(own)
         finally:
             Op._checked = None
+            lib.asc_ctx_free(own)
         forget()  # by functions on shapes that they refuse
     found = {
         name: getattr(report, name)

@@ -23,6 +23,7 @@ from ._library import (
 )
 from ._types import Array, File
 
+Numbers = Union[Sequence[int], Array]
 SPLITS = {"train": _c.ASC_SPLIT_TRAIN, "valid": _c.ASC_SPLIT_VALID, "test": _c.ASC_SPLIT_TEST}
 
 
@@ -256,7 +257,7 @@ class Split(Owned):
         call(lib.asc_block_order, len(order), seed, epoch, order.ctypes.data)
         return order
 
-    def batch(self, which: Sequence[int], length: int) -> Tuple[Array, Array]:
+    def batch(self, which: Numbers, length: int) -> Tuple[Array, Array]:
         """Inputs and targets (n, W) of the blocks of these numbers, int64; a target that does not count is -1."""
         which = _numbers(which)
         width = lib.asc_split_width(self.pointer, length, which.ctypes.data, len(which))
@@ -286,7 +287,7 @@ class Split(Owned):
         for first in range(0, len(order), rows):
             yield self.batch(order[first : first + rows], length)
 
-    def class_batch(self, which: Sequence[int]) -> Tuple[Array, Array, Array]:
+    def class_batch(self, which: Numbers) -> Tuple[Array, Array, Array]:
         """Inputs (n, W) of the sequences of these numbers, 0 behind their ends, labels (n), lengths (n)."""
         which = _numbers(which)
         n = len(which)
@@ -296,7 +297,7 @@ class Split(Owned):
         call(lib.asc_class_fill, self.pointer, which.ctypes.data, n, *arrays)
         return inputs, labels, lengths
 
-    def pair_batch(self, which: Sequence[int], most: int) -> Tuple[Array, Array, Array]:
+    def pair_batch(self, which: Numbers, most: int) -> Tuple[Array, Array, Array]:
         """The same of pairs of sentences, of at most `most` tokens each, one behind the other: lengths are (n, 2)."""
         which = _numbers(which)
         n = len(which)

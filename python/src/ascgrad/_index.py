@@ -84,7 +84,7 @@ def item(x: Tensor, key):
         raise ArgumentIndexError(f"{lists} lists or masks, expected at most one: index by one after the other")
     dim, t, front = 0, x, None
     for part in _expanded(key, x.ndim):
-        if isinstance(part, bool):
+        if isinstance(part, bool) or (isinstance(part, Tensor) and part.ndim == 0 and part.dtype.kind == "u"):
             raise ArgumentIndexError("True and False are no indices")
         if lists and _is_list(part):
             front = dim

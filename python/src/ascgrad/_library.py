@@ -72,13 +72,14 @@ def iter_texts(function, owner):
         i += 1
 
 
-def fail():
+def fail(at=None):
     """Raises the context's error, which is then cleared; or what a function of Python's raised inside of the call."""
-    status, message = Status(quick.asc_error(ctx)), text(quick.asc_error_message(ctx))
-    argument = text(quick.asc_error_subject(ctx))
+    at = ctx if at is None else at
+    status, message = Status(quick.asc_error(at)), text(quick.asc_error_message(at))
+    argument = text(quick.asc_error_subject(at))
     place, colon, what = message.partition(":")
     message = CALLED.get(place, place) + colon + what
-    quick.asc_error_clear(ctx)
+    quick.asc_error_clear(at)
     if status == Status.INTERRUPTED:
         watch()
     raised = state.raised
@@ -143,7 +144,7 @@ next(_watcher)
 _go_on = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)(_watcher.send)
 
 
-def _new_context():
+def new_context():
     options = _c.asc_options(message=ctypes.cast(_message, ctypes.c_void_p))
     made = lib.asc_ctx_new(ctypes.byref(options))
     if not made:
@@ -152,7 +153,7 @@ def _new_context():
     return made
 
 
-ctx = _new_context()
+ctx = new_context()
 
 
 def watch():
@@ -290,6 +291,10 @@ class no_grad:
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         import functools
+        import inspect
+
+        if inspect.isgeneratorfunction(function):
+            raise ArgumentTypeError("no_grad: the function is a generator, whose steps it does not reach: use with")
 
         @functools.wraps(function)
         def inner(*args, **kwargs):

@@ -92,6 +92,8 @@ def _operator(op, general):
         try:
             return general(t, other)
         except TypeError:
+            if isinstance(other, numpy.ndarray):  # which would take the tensor as an array, without a gradient
+                raise
             return NotImplemented
 
     return method
@@ -162,7 +164,7 @@ def arange(start: float, stop: Optional[float] = None, step: float = 1, dtype: D
             raise ArgumentError(f"arange: {name} is {value}, expected a whole number, or dtype f32 or f64")
     t = result(lib.asc_arange, dtype_number(dtype), start, stop, step)
     last = start + (t.size - 1) * step
-    if whole_numbers and t.size and max(abs(start), abs(last)) > 2**53:  # computed in doubles
+    if whole_numbers and max(abs(start), abs(last)) > 2**53:  # computed in doubles
         raise ArgumentError(f"arange: {start} to {stop} goes to {last}, expected numbers up to 2^53, which are exact")
     return t
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import numbers
 from typing import Any, Optional, Tuple
 
 from . import _c
@@ -105,7 +106,7 @@ class Optimizer(Owned):
 
 def _chosen(value):
     """An option's number as the library takes it, for which 0 stands for the default."""
-    return 1e-300 if isinstance(value, (int, float)) and value == 0 else value
+    return 1e-300 if isinstance(value, numbers.Real) and value == 0 else value
 
 
 def _betas(given):

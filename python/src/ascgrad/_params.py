@@ -18,7 +18,8 @@ _seeds = itertools.count(1)
 def manual_seed(seed: int) -> None:
     """Sets what initial values without a seed of their own, and random ops, draw from."""
     global _seeds
-    set_step(whole("manual_seed: seed", seed, ctypes.c_uint64))
+    seed = whole("manual_seed: seed", seed, ctypes.c_uint64)
+    set_step(seed)
     _seeds = itertools.count((seed << 20) + 1)
 
 
@@ -28,12 +29,25 @@ def next_seed() -> int:
 
 
 class Parameters(List[Tensor]):
-    """Named tensors, in order: a list of tensors, whose elements can also be had by name; items() has pairs."""
+    """Named tensors, in order: a list of tensors, whose elements can also be had by name; items() has pairs. To add to
+    it makes a plain list."""
 
     def __init__(self, pairs: Union[Dict[str, Tensor], Iterable[Tuple[str, Tensor]]] = ()):
         pairs = list(pairs.items() if isinstance(pairs, dict) else pairs)
         super().__init__(tensor for _, tensor in pairs)
         self.names = [name for name, _ in pairs]
+
+    def __reduce__(self) -> Any:
+        return Parameters, (self.items(),)
+
+    def __iadd__(self, other: Any) -> Any:
+        return [*self, *other]
+
+    def _fixed(self, *_: Any, **__: Any) -> Any:
+        raise ArgumentTypeError("parameters can't be changed, but list(parameters) can, which has no names")
+
+    append = extend = insert = pop = remove = clear = sort = reverse = _fixed
+    __setitem__ = __delitem__ = __imul__ = _fixed
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):

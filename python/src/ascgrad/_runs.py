@@ -16,7 +16,7 @@ import numpy
 
 from . import _c
 from ._given import letters, setting, shown, struct
-from ._library import ArgumentError, ArgumentTypeError, Owned, ask, call, lib, log, quick, state, text, watch
+from ._library import ArgumentError, ArgumentTypeError, Owned, ask, call, lib, log, mode, quick, state, text, watch
 from ._types import Array, File
 
 
@@ -76,6 +76,16 @@ def _interruptible():
         raise raised
 
 
+@contextlib.contextmanager
+def _recording():
+    """A training records, also within no_grad."""
+    before, mode.recording = mode.recording, True
+    try:
+        yield
+    finally:
+        mode.recording = before
+
+
 def train(
     run: File,
     progress: Optional[Callable[[Dict[str, Any]], Any]] = None,
@@ -99,7 +109,7 @@ def train(
         ask(lib.asc_settings_resume, made.pointer, run)
     hooks, kept = _hooks(progress)
     result = _c.asc_train_result()
-    with _interruptible():
+    with _interruptible(), _recording():
         call(lib.asc_train, made.pointer, run, resume, ctypes.byref(hooks), ctypes.byref(result))
     del kept
     return Run(run)

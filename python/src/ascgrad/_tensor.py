@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from array import array
+from collections import deque
 from typing import TYPE_CHECKING, Any, Iterator, Optional, Tuple
 
 import numpy
@@ -188,7 +189,9 @@ class Tensor(Methods):
 
     def _reads_only(self, data):
         if any(first <= data < end for first, end in list(READ_ONLY.values())):
-            return True
+            owners = [values for values in list(OWNERS.values()) if values.flags.writeable]
+            if not any(first <= data < end for first, end in map(_span, owners)):  # it was shared for writing, too
+                return True
         return self.requires_grad and not self.is_leaf
 
     def numpy(self) -> Array:
@@ -306,7 +309,9 @@ def _arrays(value):
         return value.numpy()
     if isinstance(value, dict):
         return {key: _arrays(item) for key, item in value.items()}
-    return type(value)(map(_arrays, value)) if type(value) in (list, tuple) else value
+    if isinstance(value, (list, tuple, deque)):
+        return (tuple if isinstance(value, tuple) else list)(map(_arrays, value))
+    return value
 
 
 class _Memory:
@@ -382,6 +387,12 @@ def _released(number, _):
 _next = iter(range(1, 2**62))
 
 
+def _span(values):
+    """An array's first address, and the one behind its last element; of strides that are not below 0."""
+    first = values.ctypes.data
+    return first, first + sum((n - 1) * step for n, step in zip(values.shape, values.strides)) + values.itemsize
+
+
 def fits(values):
     """Whether the library can read an array as it lies in memory."""
     steps = all(step >= 0 and step % values.itemsize == 0 for step in values.strides)
@@ -412,7 +423,7 @@ def from_numpy(values: Any) -> Tensor:
     data = values.ctypes.data
     OWNERS[number] = values
     if not values.flags.writeable:
-        READ_ONLY[number] = (data, data + sum((n - 1) * step for n, step in zip(values.shape, values.strides)) + size)
+        READ_ONLY[number] = _span(values)
     try:
         return result(
             raw.asc_wrap, dtype, data, values.ndim, shape.buffer_info()[0], steps.buffer_info()[0], _released, number
@@ -431,14 +442,17 @@ def empty(shape: Shape, dtype: DType = "f32") -> Tensor:
 
 def from_dlpack(x: Any) -> Tensor:
     """A tensor with the memory of what has __dlpack__, on the processor: a tensor of PyTorch's, an array of JAX'."""
-    if isinstance(x, Tensor):
-        return x.detach()
+    return x.detach() if isinstance(x, Tensor) else from_numpy(_imported(x))
+
+
+def _imported(x):
+    """The array that shares the memory of what has __dlpack__."""
     if hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] not in (1, 3):
         raise ArgumentTypeError("from_dlpack: the memory is another device's, expected the processor's")
     if not hasattr(x, "__dlpack__"):
         raise ArgumentTypeError(f"from_dlpack: got {type(x).__name__}, expected what has __dlpack__")
     try:
-        return from_numpy(numpy.from_dlpack(x))
+        return numpy.from_dlpack(x)
     except RuntimeError as error:  # of a dtype that NumPy does not know, such as bfloat16
         raise ArgumentTypeError(f"from_dlpack: {error}") from error
 
@@ -494,7 +508,9 @@ def as_tensor(op, value, like=None):
     list, have the dtype of `like`."""
     if isinstance(value, Tensor):
         return value
-    if isinstance(value, (bool, int, float)) and like is not None:
+    if isinstance(value, numpy.floating) and like is not None and like.dtype.kind != "f":
+        like = None  # it has a dtype of its own
+    if isinstance(value, (bool, int, float, numpy.floating)) and like is not None:
         if like.dtype.kind != "f" and isinstance(value, float) and not value.is_integer():
             raise ArgumentTypeError(f"{op}: got {value} beside {like.dtype}, expected a whole number")
         return tensor(value, dtype=like.dtype)
@@ -503,7 +519,7 @@ def as_tensor(op, value, like=None):
         if like is not None and value.dtype.kind == "f" and like.dtype.kind == "f":
             value = value.astype(like.dtype)
     elif not isinstance(value, numpy.ndarray) and hasattr(value, "__dlpack__"):
-        return from_dlpack(value)
+        value = _imported(value)
     values = numpy.asarray(value)
     if values.dtype.kind not in "fiub":
         raise ArgumentTypeError(

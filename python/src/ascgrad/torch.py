@@ -71,6 +71,8 @@ def _check(name, t):
         )
     if t.layout is not torch.strided:
         raise ArgumentTypeError(f"{name} is {t.layout}, expected a dense tensor")
+    if t.dtype in (torch.int8, torch.int16, torch.int32):
+        raise ArgumentTypeError(f"{name} is {t.dtype}, expected torch.int64 or torch.uint8: convert by .long()")
     if t.dtype not in DTYPES:
         raise ArgumentTypeError(
             f"{name} is {t.dtype}, expected torch.float32 or torch.float64: convert by .float(), or use torch.autocast"
@@ -220,7 +222,7 @@ def _apply(runner, tensors):
 
 # ---- ops ----
 
-RANDOM = {ops.dropout}
+RANDOM = {ops.dropout, ops.add_dropout}
 
 
 def _apart(y, leaves):
