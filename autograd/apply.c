@@ -108,16 +108,23 @@ static asc_status take_memory(asc_call *call, const asc_tape *tape, const asc_te
     return ASC_OK;
 }
 
-static void find_wants(asc_call *call)
+static asc_status find_wants(asc_call *call)
 {
     asc_engine *e = call->engine;
     if (!call->ctx->recording || !call->op->backward) {
-        return;
+        return ASC_OK;
     }
     for (int i = 0; i < call->n_in; i++) {
+        const char *behind = asc_left_behind(call->ctx, e->in[i]);
+        if (behind) {
+            char name[32], text[160];
+            snprintf(text, sizeof text, "%s %s", asc_input_name(call->op, i, name), behind);
+            return asc_call_fail_as(call, ASC_ERR_STATE, text);
+        }
         call->wants[i] = asc_wants_grad(e->in[i]);
         call->wants_grad |= call->wants[i];
     }
+    return ASC_OK;
 }
 
 /* The call's key, from (seed, step, ordinal of the random call in its step). */
@@ -200,10 +207,10 @@ static asc_status run(asc_call *call, const asc_tensor *inputs, int n_in, const 
     }
     asc_status status = take_inputs(call, inputs, n_in);
     status = status ? status : take_memory(call, tape, into);
+    status = status ? status : find_wants(call);
     if (status) {
         return status;
     }
-    find_wants(call);
     bool flows = call->wants_grad;
     if (tape->segment) { /* nothing is kept for a backward pass: it will run the call again */
         call->wants_grad = false;

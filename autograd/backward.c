@@ -444,8 +444,9 @@ asc_status asc_backward(asc_ctx *ctx, asc_tensor loss, asc_tensor cotangent, boo
         return asc_fail(ctx, ASC_ERR_ARG, "backward: loss belongs to another context");
     }
     if (!n->record && !n->requires_grad) {
+        const char *why = n->flows ? asc_left_behind(ctx, n) : n->cut;
         return asc_fail(ctx, ASC_ERR_ARG, "backward: loss %s",
-                        n->cut ? n->cut : "depends on no tensor that requires a gradient");
+                        why ? why : "depends on no tensor that requires a gradient");
     }
     asc_tape *tape = asc_tape_of(ctx);
     if (!tape) {

@@ -73,6 +73,7 @@ typedef struct asc_again {
 
 /* A function of asc_recompute while it runs for the first time. */
 typedef struct asc_segment {
+    uint64_t number;   /* its own, from 1 on */
     uint64_t before;   /* storage up to this number was there */
     uint32_t flows;    /* bit i: a gradient flows from output i */
 } asc_segment;
@@ -86,6 +87,7 @@ typedef struct asc_tape {
     asc_node *reached;      /* leaves with a hook that this backward pass has added to, each with a reference */
     asc_seen *seen;         /* by the segment that runs */
     size_t n_seen, cap_seen;
+    uint64_t n_segments;    /* so far */
     double flops;
     bool check_nan;
     bool rehearsal;         /* nothing is computed */
@@ -115,6 +117,8 @@ typedef struct asc_engine {
 /* tape.c */
 asc_tape *asc_tape_of(asc_ctx *ctx); /* made at the first use; NULL with the error set */
 bool asc_wants_grad(const asc_node *node); /* an op on it is recorded; not of NULL */
+/* Why what a gradient would flow to has no place on the tape: a segment that is over made it. NULL: it has one. */
+const char *asc_left_behind(const asc_ctx *ctx, const asc_node *node);
 asc_edge asc_edge_of(asc_node *node); /* without a reference */
 /* Records a call that has run; `segment`: of a call of asc_recompute, what its function has seen; else NULL. */
 asc_status asc_tape_record(asc_call *call, const asc_segment *segment);

@@ -53,12 +53,14 @@ static asc_status note(asc_ctx *ctx, asc_tape *tape, asc_node *node)
 asc_status asc_segment_add(asc_call *call, bool flows)
 {
     asc_engine *e = call->engine;
+    asc_tape *tape = call->ctx->tape.state;
     asc_status status = ASC_OK;
     for (int i = 0; i < call->n_in && !status; i++) {
-        status = e->in[i] ? note(call->ctx, call->ctx->tape.state, e->in[i]) : ASC_OK;
+        status = e->in[i] ? note(call->ctx, tape, e->in[i]) : ASC_OK;
     }
     for (int i = 0; i < call->n_out && flows; i++) {
-        e->out[i]->flows = asc_is_floating(call->out[i].dtype) && !(call->op->no_grad_out & 1u << i);
+        bool reached = asc_is_floating(call->out[i].dtype) && !(call->op->no_grad_out & 1u << i);
+        e->out[i]->flows = reached ? tape->segment->number : 0;
     }
     return status;
 }
@@ -118,6 +120,10 @@ static asc_status check_call(asc_ctx *ctx, const asc_tensor *inputs, int n_in, i
             return asc_fail(ctx, node ? ASC_ERR_ARG : ASC_ERR_STATE, "recompute: input %d %s", i,
                             node ? "belongs to another context" : "is a tensor that is gone");
         }
+        const char *behind = ctx->recording ? asc_left_behind(ctx, node) : NULL;
+        if (behind) {
+            return asc_fail(ctx, ASC_ERR_STATE, "recompute: input %d %s", i, behind);
+        }
     }
     return ASC_OK;
 }
@@ -136,7 +142,7 @@ static asc_status hand_out(asc_ctx *ctx, const asc_tape *tape, asc_node **result
         }
         to->storage = from->storage;
         asc_storage_ref(to->storage);
-        to->flows = tape->segment && asc_wants_grad(from); /* nested */
+        to->flows = tape->segment && asc_wants_grad(from) ? tape->segment->number : 0; /* nested */
         asc_node_ref(to);
         asc_node_unref(from);
         results[i] = to;
@@ -168,7 +174,7 @@ static asc_status run_first(asc_ctx *ctx, asc_tape *tape, asc_segment *segment, 
                             const asc_tensor *inputs, int n_out, asc_node **results)
 {
     if (segment) {
-        *segment = (asc_segment){.before = ctx->n_served};
+        *segment = (asc_segment){.number = ++tape->n_segments, .before = ctx->n_served};
         tape->segment = segment;
     }
     asc_scope_begin(ctx);
@@ -184,14 +190,18 @@ static asc_status run_first(asc_ctx *ctx, asc_tape *tape, asc_segment *segment, 
     return status ? status : hand_out(ctx, tape, results, n_out);
 }
 
-asc_status asc_recompute(asc_ctx *ctx, asc_recompute_fn *fn, void *user, const asc_tensor *inputs, int n_in,
+asc_status asc_recompute(asc_ctx *ctx, asc_recompute_fn *fn, void *user, const asc_tensor *given, int n_in,
                          asc_tensor *outputs, int n_out)
 {
+    asc_tensor inputs[ASC_MAX_IN]; /* outputs may be written over them */
+    for (int i = 0; given && i < n_in && i < ASC_MAX_IN; i++) {
+        inputs[i] = given[i];
+    }
     for (int i = 0; outputs && i < n_out; i++) {
         outputs[i] = asc_null();
     }
     asc_status status = ASC_NEED(ctx, "recompute: fn outputs inputs", (const void *)fn, outputs,
-                                 asc_unless_empty(inputs, n_in));
+                                 asc_unless_empty(given, n_in));
     if (status) {
         return status;
     }

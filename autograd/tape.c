@@ -114,6 +114,14 @@ bool asc_wants_grad(const asc_node *node)
     return node && asc_is_floating(node->array.dtype) && (node->requires_grad || node->flows || node->record);
 }
 
+const char *asc_left_behind(const asc_ctx *ctx, const asc_node *node)
+{
+    const asc_tape *tape = ctx->tape.state;
+    bool over = node && node->flows && !(tape && tape->segment && tape->segment->number == node->flows);
+    return over ? "was made by a function of asc_recompute and is none of its outputs, so no gradient can flow to it"
+                : NULL;
+}
+
 asc_edge asc_edge_of(asc_node *node)
 {
     if (node->record) {

@@ -48,7 +48,8 @@ struct asc_node {
     bool owned;         /* the scope's reference is still there */
     bool requires_grad; /* a leaf that collects its gradient */
     bool has_grad;      /* `grad` holds values */
-    bool flows;         /* of a segment (asc_recompute) whose calls leave no record: a gradient would flow to it */
+    uint64_t flows;     /* the segment (asc_recompute) that made it, whose calls leave no record, though a gradient
+                         * would flow to it; 0: none */
     int keeps;          /* references of asc_keep */
     int refs;           /* scope + keeps + the library's own; 0: free */
     bool reached;       /* a leaf with a hook, in the list of those that a backward pass has added to */

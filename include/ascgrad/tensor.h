@@ -190,13 +190,15 @@ ASC_API asc_status asc_backward_loss(asc_ctx *ctx, asc_tensor loss);
  *
  * fn fills outputs, which come as null and may stay so, and returns a status; it runs in a scope of its own. It must
  * compute the same from the same, and do nothing else: random ops draw the same numbers both times, and what it makes
- * is gone when it returns, but for the outputs. Beside its inputs it may read parameters, and any tensor that is still
- * there in the backward pass, as `user` must be. Calls nest.
+ * is gone when it returns, but for the outputs: a tensor of it that was kept has values, but an op that would pass a
+ * gradient on to it is refused. Beside its inputs it may read parameters, and any tensor that is still there in the
+ * backward pass, as `user` must be. Calls nest.
  *
  * inputs: 0 … 32, null ones among them; their storage is kept until the backward pass. outputs: 1 … 4, new, of the
- * current scope; on failure all are null. ASC_ERR_ARG: more of them; ASC_ERR_STATE: an input or an output is gone, fn
- * began or ended a scope too many; what fn returns. asc_backward returns ASC_ERR_STATE if an input or a tensor that fn
- * reads was overwritten in between, or if fn gives outputs of other shapes the second time. */
+ * current scope, which may be written over the handles of the inputs; on failure all are null. ASC_ERR_ARG: more of
+ * them; ASC_ERR_STATE: an input or an output is gone, fn began or ended a scope too many; what fn returns. asc_backward
+ * returns ASC_ERR_STATE if an input or a tensor that fn reads was overwritten in between, or if fn gives outputs of
+ * other shapes the second time. */
 typedef asc_status asc_recompute_fn(asc_ctx *ctx, void *user, const asc_tensor *inputs, asc_tensor *outputs);
 ASC_API asc_status asc_recompute(asc_ctx *ctx, asc_recompute_fn *fn, void *user, const asc_tensor *inputs, int n_in,
                                  asc_tensor *outputs, int n_out);

@@ -115,6 +115,65 @@ START_TEST(a_captured_tensor_that_is_gone)
 }
 END_TEST
 
+static asc_status times_two(asc_ctx *c, void *user, const asc_tensor *in, asc_tensor *out)
+{
+    (void)user;
+    out[0] = asc_scale(c, in[0], 2);
+    return asc_error(c);
+}
+
+/* A loop over layers that has one variable. */
+START_TEST(outputs_over_inputs)
+{
+    asc_tensor x = asc_full(ctx, ASC_F64, 3, ASC_SHAPE(1)), h = x;
+    asc_require_grad(x, true);
+    for (int l = 0; l < 3; l++) {
+        asc_recompute(ctx, times_two, NULL, &h, 1, &h, 1);
+    }
+    ck_assert_double_eq(asc_item(h), 24);
+    ck_assert_int_eq(asc_backward(ctx, h, asc_null(), false), ASC_OK);
+    ck_assert_double_eq(asc_item(asc_grad(x)), 8);
+}
+END_TEST
+
+/* Keeps the square that it makes on the way. */
+static asc_status square_twice(asc_ctx *c, void *user, const asc_tensor *in, asc_tensor *out)
+{
+    asc_tensor square = asc_square(c, in[0]);
+    asc_tensor *kept = user;
+    asc_release(*kept);
+    *kept = asc_keep(square);
+    out[0] = asc_scale(c, square, 2);
+    return asc_error(c);
+}
+
+/* Its values are there to be read, but it has no place on the tape. */
+START_TEST(what_is_kept_from_within_lets_no_gradient_through)
+{
+    asc_tensor x = asc_full(ctx, ASC_F64, 3, ASC_SHAPE(1)), kept = asc_null(), y, z;
+    asc_require_grad(x, true);
+    asc_recompute(ctx, square_twice, &kept, &x, 1, &y, 1);
+    ck_assert_double_eq(asc_item(kept), 9);
+    ck_assert_double_eq(asc_item(asc_scale(ctx, asc_detach(ctx, kept), 2)), 18);
+    asc_set_recording(ctx, false);
+    ck_assert_double_eq(asc_item(asc_scale(ctx, kept, 3)), 27);
+    asc_set_recording(ctx, true);
+    no_error();
+    ck_assert(asc_is_null(asc_add(ctx, y, kept)));
+    expect_error(ASC_ERR_STATE, "add: b was made by a function of asc_recompute and is none of its outputs, so no "
+                                "gradient can flow to it");
+    ck_assert_int_eq(asc_recompute(ctx, times_two, NULL, &kept, 1, &z, 1), ASC_ERR_STATE);
+    expect_error_with(ASC_ERR_STATE, "recompute: input 0 was made by a function of asc_recompute");
+    ck_assert_int_eq(asc_recompute(ctx, times_captured, &kept, &x, 1, &z, 1), ASC_ERR_STATE);
+    expect_error_with(ASC_ERR_STATE, "mul: b was made by a function of asc_recompute");
+    ck_assert_int_eq(asc_backward(ctx, kept, asc_null(), false), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, "backward: loss was made by a function of asc_recompute");
+    ck_assert_int_eq(asc_backward(ctx, y, asc_null(), false), ASC_OK);
+    ck_assert_double_eq(asc_item(asc_grad(x)), 12);
+    asc_release(kept);
+}
+END_TEST
+
 /* ---- memory that is another in the second run ---- */
 
 typedef struct two_factors {
@@ -314,6 +373,8 @@ int main(void)
     tcase_add_test(t, outputs_that_it_did_not_make);
     tcase_add_test(t, gradients_reach_what_is_no_input);
     tcase_add_test(t, a_captured_tensor_that_is_gone);
+    tcase_add_test(t, outputs_over_inputs);
+    tcase_add_test(t, what_is_kept_from_within_lets_no_gradient_through);
     tcase_add_test(t, parameters_that_lie_elsewhere_by_then);
     tcase_add_test(t, scopes_are_the_callers);
     tcase_add_test(t, nested);
