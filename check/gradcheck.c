@@ -105,9 +105,9 @@ asc_status asc_gradcheck(asc_ctx *ctx, const asc_op *op, const asc_gradcheck_opt
     if (status) {
         return status;
     }
-    asc_check_random random = asc_check_random_of(ctx);
+    asc_check_setting setting = asc_check_enter(ctx);
     status = op->backward ? check_op(&c) : ASC_OK;
-    asc_check_random_set(ctx, &random);
+    asc_check_leave(ctx, &setting);
     asc_check_crew_free(&crew);
     report->passed = !status && report->failures == 0;
     return status;

@@ -130,13 +130,14 @@ bool asc_check_enough(const asc_check *c);
 /* |analytic − numeric| / bound; 0 where they are equal, infinite for a NaN. */
 double asc_check_ratio(const asc_check_value *value);
 double asc_check_largest(const double *x, int64_t n); /* in magnitude */
-/* What a check changes of a context and puts back. */
-typedef struct asc_check_random {
+/* What a check changes of a context: entering saves it and has the op computed as it stands, leaving puts it back. */
+typedef struct asc_check_setting {
     uint64_t seed, step, ordinal;
-    bool recording;
-} asc_check_random;
-asc_check_random asc_check_random_of(const asc_ctx *ctx);
-void asc_check_random_set(asc_ctx *ctx, const asc_check_random *random);
+    asc_precision precision;
+    bool recording, nan_check, rehearsal;
+} asc_check_setting;
+asc_check_setting asc_check_enter(asc_ctx *ctx);
+void asc_check_leave(asc_ctx *ctx, const asc_check_setting *was);
 
 /* sample_inputs.c */
 asc_status asc_check_sample_inputs(asc_check *c);

@@ -79,15 +79,24 @@ asc_status asc_check_part_run(asc_check *c, const asc_check_part *part)
     return status;
 }
 
-asc_check_random asc_check_random_of(const asc_ctx *ctx)
+asc_check_setting asc_check_enter(asc_ctx *ctx)
 {
-    return (asc_check_random){ctx->seed, ctx->step, ctx->random_ordinal, ctx->recording};
+    asc_tape *tape = asc_tape_of(ctx);
+    asc_check_setting was = {ctx->seed, ctx->step, ctx->random_ordinal, ctx->precision, ctx->recording,
+                             tape && tape->check_nan, tape && tape->rehearsal};
+    ctx->precision = ASC_PRECISION_F32;
+    asc_set_nan_check(ctx, false);
+    asc_set_rehearsal(ctx, false);
+    return was;
 }
 
-void asc_check_random_set(asc_ctx *ctx, const asc_check_random *random)
+void asc_check_leave(asc_ctx *ctx, const asc_check_setting *was)
 {
-    ctx->seed = random->seed;
-    ctx->step = random->step;
-    ctx->random_ordinal = random->ordinal;
-    ctx->recording = random->recording;
+    ctx->seed = was->seed;
+    ctx->step = was->step;
+    ctx->random_ordinal = was->ordinal;
+    ctx->precision = was->precision;
+    ctx->recording = was->recording;
+    asc_set_nan_check(ctx, was->nan_check);
+    asc_set_rehearsal(ctx, was->rehearsal);
 }

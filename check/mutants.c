@@ -252,7 +252,7 @@ static asc_status is_caught(const asc_check *model, const mutant *m, bool *caugh
 {
     asc_gradcheck_report r = {.worst = {.sample = -1}};
     asc_status status = ASC_OK;
-    asc_check_random random = asc_check_random_of(model->ctx);
+    asc_check_setting setting = asc_check_enter(model->ctx);
     for (int k = 0; k < m->original->n_samples && !status && r.failures == 0; k++) {
         asc_check c = *model;
         c.op = &m->op;
@@ -264,7 +264,7 @@ static asc_status is_caught(const asc_check *model, const mutant *m, bool *caugh
         status = check_spoiled(&c, m);
         asc_scope_end(c.ctx);
     }
-    asc_check_random_set(model->ctx, &random);
+    asc_check_leave(model->ctx, &setting);
     if (!status && r.failures == 0) {
         asc_gradcheck_options o = model->options;
         o.stop = true;
@@ -278,12 +278,12 @@ static asc_status try_mutant(const asc_check *model, mutant *m, asc_mutants_repo
 {
     bool changes = false;
     asc_status status = ASC_OK;
-    asc_check_random random = asc_check_random_of(model->ctx);
+    asc_check_setting setting = asc_check_enter(model->ctx);
     int terms = m->kind == ASC_MUTANT_DROPPED ? TERMS : 1;
     for (m->term = 0; m->term < terms && !status && !changes; m->term += !changes) {
         status = changes_any(model, m, &changes);
     }
-    asc_check_random_set(model->ctx, &random);
+    asc_check_leave(model->ctx, &setting);
     asc_mutant_count *count = &report->kind[m->kind];
     if (status || !changes) {
         count->same += !status;

@@ -86,7 +86,8 @@ typedef struct asc_gradcheck_report {
  * An op without backward has no cases, and passes. ASC_OK also if the check did not pass: see the report.
  * Errors: what the op itself fails with; ASC_ERR_ARG: options out of range, a descriptor that can't be called, or one
  * with backward and without samples, with a sample without attributes, or with no output that gradients flow from;
- * ASC_ERR_MEMORY. The context's random numbers and its recording are as they were before. */
+ * ASC_ERR_MEMORY. The context's precision, its check for nan and its rehearsal don't bear on the verdict; they, its
+ * random numbers and its recording are as they were before. */
 ASC_API asc_status asc_gradcheck(asc_ctx *ctx, const asc_op *op, const asc_gradcheck_options *options,
                                  asc_gradcheck_report *report);
 

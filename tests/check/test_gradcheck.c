@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <ascgrad/check.h>
+#include <ascgrad/ops.h>
 
 #include "tests/check/faulty.h"
 #include "tests/context.h"
@@ -301,6 +302,28 @@ START_TEST(random_op)
 }
 END_TEST
 
+/* The verdict is about the op, whatever the context is set to, and leaves that as it was. */
+START_TEST(a_contexts_settings)
+{
+    asc_gradcheck_report r;
+    asc_mutants_report mutants;
+    asc_set_precision(ctx, ASC_PRECISION_BF16);
+    asc_set_nan_check(ctx, true);
+    check_passes(asc_op_find(ctx, "linear"), &r);
+    check_passes(asc_op_find(ctx, "mean"), &r); /* of nothing it is NaN */
+    asc_set_rehearsal(ctx, true);
+    check_passes(asc_op_find(ctx, "mul"), &r);
+    ck_assert_int_eq(asc_gradcheck_mutants(ctx, asc_op_find(ctx, "mul"), NULL, &mutants), ASC_OK);
+    ck_assert(mutants.passed);
+    ck_assert_int_eq(asc_precision_of(ctx), ASC_PRECISION_BF16);
+    ck_assert(asc_set_nan_check(ctx, false));
+    asc_tensor x = asc_full(ctx, ASC_F64, 3, ASC_SHAPE(1));
+    ck_assert_double_ne(asc_item(asc_square(ctx, x)), 9); /* a rehearsal computes nothing */
+    asc_set_rehearsal(ctx, false);
+    ck_assert_double_eq(asc_item(asc_square(ctx, x)), 9);
+}
+END_TEST
+
 /* ---- around the call ---- */
 
 START_TEST(nothing_to_check)
@@ -403,6 +426,7 @@ int main(void)
     tcase_add_test(t, kink_is_kept_off);
     tcase_add_loop_test(t, kink_is_counted, 0, (int)(sizeof kinks / sizeof *kinks));
     tcase_add_test(t, random_op);
+    tcase_add_test(t, a_contexts_settings);
     tcase_add_test(t, nothing_to_check);
     tcase_add_test(t, errors);
     tcase_add_loop_test(t, op_needs_a_name, 0, (int)(sizeof no_names / sizeof *no_names));
