@@ -238,11 +238,13 @@ int asc_inputs_most(const asc_op *op)
 
 int asc_inputs_least(const asc_op *op)
 {
-    if (variadic(op)) {
-        return 1;
+    const char *word, *last = NULL;
+    int n = 0, none = variadic(op) ? 1 : 0;
+    while (n <= ASC_MAX_IN && word_at(op->inputs, n, &word) > 0 && word != last) { /* "..." gives the last one again */
+        last = word;
+        n++;
     }
-    int n = asc_inputs_most(op);
-    while (n > 0 && asc_input_optional(op, n - 1)) {
+    while (n > none && asc_input_optional(op, n - 1)) {
         n--;
     }
     return n;

@@ -82,7 +82,7 @@ struct asc_op {
     const char *name;      /* "layer_norm": visible characters of ASCII, no blanks */
     const char *equation;  /* one line, with its source where it has one */
     const char *inputs;    /* names, in order: "x weight? bias?"; ? optional; a last "...": one or more of the one
-                              before */
+                              before; a call has at least those that are not optional */
     int n_out;
     unsigned flags;
     size_t attrs_size;     /* attributes are copied; at most 1,024 bytes, no pointers in them */
@@ -92,7 +92,8 @@ struct asc_op {
     asc_status (*infer)(asc_call *call);
     asc_status (*forward)(asc_call *call);
     asc_status (*backward)(asc_call *call);
-    double (*flops)(const asc_call *call); /* of the forward's products; NULL: none worth counting */
+    double (*flops)(const asc_call *call); /* of the forward's products; NULL: none worth counting. In a rehearsal the
+                                              data of integers and masks is NULL */
     const asc_sample *samples;
     int n_samples;
     const asc_sample *bench; /* one call of a size that a training has, for the benchmark: reals are f32; NULL: none */
@@ -165,8 +166,8 @@ ASC_API const char *asc_set_label(asc_ctx *ctx, const char *label);
  * Returns what it was. */
 ASC_API bool asc_set_nan_check(asc_ctx *ctx, bool check);
 /* With `rehearse`, ops and backward passes compute nothing: shapes are checked and memory is taken, but what tensors
- * hold has no meaning. So asc_flops and asc_memory tell what a step will cost before it is made, but for what ops take
- * while they run. Gradients are to be cleared after it. */
+ * hold has no meaning (an op whose infer reads values may fail). So asc_flops and asc_memory tell what a step will cost
+ * before it is made, but for what ops take while they run. Gradients are to be cleared after it. */
 ASC_API void asc_set_rehearsal(asc_ctx *ctx, bool rehearse);
 /* The sum of flops over the calls since the last reset; counts only what ops declare. */
 ASC_API double asc_flops(const asc_ctx *ctx);

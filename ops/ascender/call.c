@@ -35,7 +35,7 @@ asc_matrix asc_ascender_matrix(const asc_ascender_call *s, const asc_panel *p, c
 asc_matrix asc_ascender_keys(const asc_ascender_call *s, const asc_panel *p, void *memory, int64_t rows, int64_t width)
 {
     size_t first = (size_t)((p->b * s->J.H + p->h) * rows * width) * asc_dtype_size(s->dtype);
-    return (asc_matrix){.dtype = s->dtype, .data = (char *)memory + first, .width = width, .ld = width};
+    return (asc_matrix){.dtype = s->dtype, .data = memory ? (char *)memory + first : NULL, .width = width, .ld = width};
 }
 
 asc_matrix asc_ascender_own_rows(const asc_ascender_call *s, asc_matrix keys)

@@ -67,7 +67,7 @@ typedef struct asc_matrix {
 
 static inline void *asc_matrix_row(asc_matrix m, int64_t row)
 {
-    return (char *)m.data + (size_t)(row * m.ld) * asc_dtype_size(m.dtype);
+    return m.data ? (char *)m.data + (size_t)(row * m.ld) * asc_dtype_size(m.dtype) : NULL;
 }
 
 typedef struct asc_panel {

@@ -118,6 +118,27 @@ START_TEST(ops_share_functions_and_differ_in_data)
 }
 END_TEST
 
+/* "w x ..." is called with w and one x at least, "w x? ..." with w. */
+START_TEST(a_last_input_that_repeats)
+{
+    asc_op op = twice_op;
+    asc_tensor in[3];
+    for (int i = 0; i < 3; i++) {
+        in[i] = asc_full(ctx, ASC_F64, 5, 0, NULL);
+    }
+    op.inputs = "w x ...";
+    ck_assert(asc_is_null(asc_apply1(ctx, &op, in, 1, NULL)));
+    expect_error(ASC_ERR_ARG, "test_twice: 1 inputs, expected 2 to 32");
+    ck_assert(!asc_is_null(asc_apply1(ctx, &op, in, 2, NULL)) && !asc_is_null(asc_apply1(ctx, &op, in, 3, NULL)));
+    op.inputs = "w x? ...";
+    ck_assert(!asc_is_null(asc_apply1(ctx, &op, in, 1, NULL)));
+    op.inputs = "x? ...";
+    ck_assert(asc_is_null(asc_apply1(ctx, &op, in, 0, NULL)));
+    expect_error(ASC_ERR_ARG, "test_twice: 0 inputs, expected 1 to 32");
+    no_error();
+}
+END_TEST
+
 START_TEST(the_librarys_ops_by_name)
 {
     ck_assert_ptr_nonnull(asc_op_at(0));
@@ -474,6 +495,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup_one_thread, teardown);
     tcase_add_test(t, an_op_of_ones_own);
     tcase_add_test(t, ops_share_functions_and_differ_in_data);
+    tcase_add_test(t, a_last_input_that_repeats);
     tcase_add_test(t, the_librarys_ops_by_name);
     tcase_add_test(t, registering_errors);
     tcase_add_loop_test(t, registering_odd_descriptors, 0, (int)(sizeof odd / sizeof *odd));
