@@ -179,8 +179,8 @@ static asc_status make_anew(asc_lm_cache *c, int64_t l)
     settle(cache, done, mix->mixing->carried_states);
     cache->length = done ? g->inputs.length : 0;
     g->turned = !done;
-    asc_release(past);
-    asc_release(y);
+    asc_let_go(past);
+    asc_let_go(y);
     return asc_error(mix->ctx);
 }
 

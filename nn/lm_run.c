@@ -15,12 +15,12 @@
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 
-/* ---- blocks. What no backward pass needs is released where its last use is ---- */
+/* ---- blocks. What no backward pass needs is let go where its last use is ---- */
 
 static asc_tensor norm_once(asc_lm *lm, asc_tensor x, asc_affine w)
 {
     asc_tensor y = asc_lm_norm(lm, x, w);
-    asc_release(x);
+    asc_let_go(x);
     return y;
 }
 
@@ -30,48 +30,46 @@ static asc_tensor drop(asc_lm *lm, asc_tensor x)
         return x;
     }
     asc_tensor y = asc_dropout(lm->ctx, x, lm->dropout);
-    asc_release(x);
+    asc_let_go(x);
     return y;
 }
 
-/* h + dropout(x); x and h go. */
+/* h + dropout(x); x goes. */
 static asc_tensor join(asc_lm *lm, asc_tensor h, asc_tensor x)
 {
     asc_tensor y = asc_add_dropout(lm->ctx, h, x, lm->dropout);
-    asc_release(h);
-    asc_release(x);
+    asc_let_go(x);
     return y;
 }
 
-/* LN(h + dropout(x)), or without a residual dropout(LN(x)), as the Grassmann paper has it; x and h go. */
+/* LN(h + dropout(x)), or without a residual dropout(LN(x)), as the Grassmann paper has it; x goes. */
 static asc_tensor join_post(asc_lm *lm, const asc_block *b, asc_tensor h, asc_tensor x)
 {
-    if (b->residual) {
-        return norm_once(lm, join(lm, h, x), b->norm1);
-    }
-    asc_release(h);
-    return drop(lm, norm_once(lm, x, b->norm1));
+    return b->residual ? norm_once(lm, join(lm, h, x), b->norm1) : drop(lm, norm_once(lm, x, b->norm1));
 }
 
 static asc_tensor run_block(asc_lm *lm, int64_t l, asc_tensor h, asc_mix_fn *mix, void *arg)
 {
     asc_block *b = &lm->blocks[l];
     const char *outer = asc_set_label(lm->ctx, b->label[0]);
+    asc_tensor y;
     if (lm->pre_norm) {
-        asc_tensor x = asc_lm_norm(lm, h, b->norm1);
-        h = join(lm, h, mix(&b->mix, x, l, arg));
-        asc_release(x);
+        asc_tensor x = asc_lm_norm(lm, h, b->norm1), mixed = join(lm, h, mix(&b->mix, x, l, arg));
+        asc_let_go(x);
         asc_set_label(lm->ctx, b->label[1]);
-        x = asc_lm_norm(lm, h, b->norm2);
-        h = join(lm, h, asc_lm_feed_forward(lm, b, x));
-        asc_release(x);
+        x = asc_lm_norm(lm, mixed, b->norm2);
+        y = join(lm, mixed, asc_lm_feed_forward(lm, b, x));
+        asc_let_go(x);
+        asc_let_go(mixed);
     } else {
-        h = join_post(lm, b, h, mix(&b->mix, h, l, arg));
+        asc_tensor mixed = join_post(lm, b, h, mix(&b->mix, h, l, arg));
         asc_set_label(lm->ctx, b->label[1]);
-        h = norm_once(lm, join(lm, h, asc_lm_feed_forward(lm, b, h)), b->norm2);
+        y = join(lm, mixed, asc_lm_feed_forward(lm, b, mixed));
+        asc_let_go(mixed);
+        y = norm_once(lm, y, b->norm2);
     }
     asc_set_label(lm->ctx, outer);
-    return h;
+    return y;
 }
 
 static asc_tensor embed(asc_lm *lm, asc_tensor tokens, int64_t start)
@@ -137,7 +135,9 @@ asc_tensor asc_lm_hidden(asc_lm *lm, asc_tensor tokens, int64_t start, asc_mix_f
 {
     asc_tensor h = begin(lm, tokens, start);
     for (int64_t l = 0; l < lm->layers && !asc_is_null(h); l++) {
-        h = run_block(lm, l, h, mix, arg);
+        asc_tensor given = h;
+        h = run_block(lm, l, given, mix, arg);
+        asc_let_go(given);
     }
     return finish(lm, h);
 }
@@ -187,7 +187,7 @@ static asc_status run_again(asc_ctx *ctx, asc_block *b, const asc_tensor *in, as
     }
     asc_tensor bias = b->mix.bias;
     b->mix.bias = in[2];
-    out[0] = run_block(b->lm, b->layer, asc_keep(in[0]), mix_in_full, &how);
+    out[0] = run_block(b->lm, b->layer, in[0], mix_in_full, &how);
     b->mix.bias = bias;
     return asc_error(ctx);
 }
@@ -202,8 +202,8 @@ static asc_status block_with_aux(asc_ctx *ctx, void *block, const asc_tensor *in
     return run_again(ctx, block, in, out, true);
 }
 
-/* Block l, recomputed where that is asked for; h goes. *aux, if not NULL, gets its auxiliary loss, and *flow what
- * neighbouring layers compare. */
+/* Block l, recomputed where that is asked for. *aux, if not NULL, gets its auxiliary loss, and *flow what neighbouring
+ * layers compare. */
 static asc_tensor block_in_full(asc_lm *lm, int64_t l, asc_tensor h, asc_tensor lengths, asc_tensor *aux,
                                 asc_tensor *flow)
 {
@@ -212,7 +212,6 @@ static asc_tensor block_in_full(asc_lm *lm, int64_t l, asc_tensor h, asc_tensor 
     }
     asc_tensor in[] = {h, lengths, lm->blocks[l].mix.bias}, out[3];
     asc_recompute(lm->ctx, aux ? block_with_aux : block_alone, &lm->blocks[l], in, 3, out, flow ? 3 : aux ? 2 : 1);
-    asc_release(h);
     if (aux) {
         *aux = out[1];
     }
@@ -243,8 +242,9 @@ asc_tensor asc_lm_hidden_in_full(asc_lm *lm, asc_tensor tokens, asc_tensor lengt
     asc_tensor below = asc_null(), turns = asc_null();
     int pairs = 0; /* of layers that are compared */
     for (int64_t l = 0; l < lm->layers && !asc_is_null(h); l++) {
-        asc_tensor aux = asc_null(), flow = asc_null();
-        h = block_in_full(lm, l, h, lengths, total ? &aux : NULL, total && shows_flow(lm, l) ? &flow : NULL);
+        asc_tensor aux = asc_null(), flow = asc_null(), given = h;
+        h = block_in_full(lm, l, given, lengths, total ? &aux : NULL, total && shows_flow(lm, l) ? &flow : NULL);
+        asc_let_go(given);
         if (total) {
             *total = plus(lm->ctx, *total, aux);
         }

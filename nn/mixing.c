@@ -207,7 +207,12 @@ asc_tensor asc_behind(asc_layer *l, asc_tensor past, asc_tensor x)
 asc_tensor asc_last_of(asc_layer *l, asc_tensor y, int64_t n)
 {
     int64_t all = asc_size(y, 1);
-    return all == n ? y : asc_after(y, asc_contiguous(l->ctx, asc_slice(l->ctx, y, 1, all - n, all, 1)));
+    if (all == n) {
+        return y;
+    }
+    asc_tensor last = asc_contiguous(l->ctx, asc_slice(l->ctx, y, 1, all - n, all, 1));
+    asc_let_go(y);
+    return last;
 }
 
 asc_tensor asc_carry_again(asc_layer *l, asc_layer_cache *held, asc_tensor past, asc_tensor x)

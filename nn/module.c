@@ -287,7 +287,7 @@ static asc_tensor step(asc_module *m, asc_tensor x, asc_tensor given)
 {
     asc_tensor y = asc_module_forward(m, x);
     if (!asc_is_same(x, given) && !asc_is_same(y, x)) {
-        asc_release(x);
+        asc_let_go(x);
     }
     return y;
 }
@@ -338,7 +338,11 @@ static asc_tensor feed_forward(asc_module *m, asc_tensor x)
 static asc_tensor residual(asc_module *m, asc_tensor x)
 {
     asc_tensor branch = asc_module_forward(m->part[0], x);
-    return asc_is_same(branch, x) ? asc_add(m->ctx, x, branch) : asc_after(branch, asc_add(m->ctx, x, branch));
+    asc_tensor y = asc_add(m->ctx, x, branch);
+    if (!asc_is_same(branch, x)) {
+        asc_let_go(branch);
+    }
+    return y;
 }
 
 asc_tensor asc_module_forward(asc_module *m, asc_tensor x)

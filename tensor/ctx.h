@@ -203,6 +203,8 @@ void asc_node_unref(asc_node *node); /* NULL is accepted */
 /* Drops the scope's reference, if it is still there: for a tensor that something else keeps from here on. asc_release
  * would drop that one's keep instead. */
 void asc_disown(asc_tensor t);
+/* Lets go of a tensor that the library has made and that a caller's function may have kept since. */
+void asc_let_go(asc_tensor t);
 /* `made` out of `used`, which is needed no more. */
 static inline asc_tensor asc_after(asc_tensor used, asc_tensor made)
 {

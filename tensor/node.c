@@ -139,6 +139,16 @@ void asc_disown(asc_tensor t)
     }
 }
 
+void asc_let_go(asc_tensor t)
+{
+    asc_node *n = asc_node_of(t);
+    if (n && n->owned) {
+        asc_disown(t);
+    } else {
+        asc_release(t); /* the library's own keep */
+    }
+}
+
 asc_tensor asc_keep(asc_tensor t)
 {
     asc_node *n = asc_node_of(t);

@@ -173,6 +173,39 @@ START_TEST(the_first_error_reaches_the_end)
 }
 END_TEST
 
+static asc_tensor captured[2];
+
+static asc_tensor capture(asc_ctx *c, asc_tensor x)
+{
+    captured[0] = asc_keep(x);
+    return captured[1] = asc_keep(asc_relu(c, x));
+}
+
+/* What a function of the caller's keeps, of its own or of what it is given, stays until the caller releases it. */
+START_TEST(what_a_function_keeps_stays)
+{
+    asc_module *inner = asc_module_sequential(ctx, ASC_MODULES(asc_module_linear(ctx, ASC_F32, 8, 8),
+                                                               asc_module_function(ctx, capture)));
+    asc_module *net = asc_module_sequential(ctx, ASC_MODULES(asc_module_linear(ctx, ASC_F32, 8, 8),
+                                                             asc_module_residual(ctx, inner),
+                                                             asc_module_linear(ctx, ASC_F32, 8, 8)));
+    size_t before = asc_memory(ctx).bytes;
+    for (int i = 0; i < 3; i++) {
+        asc_scope_begin(ctx);
+        asc_module_forward(net, asc_full(ctx, ASC_F32, 1, ASC_SHAPE(2, 8)));
+        asc_scope_end(ctx);
+        for (int k = 0; k < 2; k++) {
+            ck_assert(asc_is_valid(captured[k]));
+            asc_release(captured[k]);
+            ck_assert(!asc_is_valid(captured[k]));
+        }
+        ck_assert(i == 0 || asc_memory(ctx).bytes == before);
+        before = asc_memory(ctx).bytes;
+    }
+    asc_module_free(net);
+}
+END_TEST
+
 START_TEST(inputs_that_fit_no_parameters)
 {
     asc_module *modules[] = {
@@ -327,6 +360,7 @@ int main(void)
     tcase_add_test(t, they_compute_what_their_ops_do);
     tcase_add_test(t, attention_has_its_options);
     tcase_add_test(t, the_first_error_reaches_the_end);
+    tcase_add_test(t, what_a_function_keeps_stays);
     tcase_add_test(t, inputs_that_fit_no_parameters);
     tcase_add_test(t, a_round_has_each_row_once);
     tcase_add_test(t, a_batch_ends_no_scope_but_its_own);
