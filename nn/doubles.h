@@ -1,4 +1,4 @@
-/* nn/doubles.h: a tensor's values in double, for numbers about layers. */
+/* nn/doubles.h: numbers about layers: a tensor's values in double, and the tensor that they are given back as. */
 #ifndef NN_DOUBLES_H
 #define NN_DOUBLES_H
 
@@ -8,6 +8,16 @@
 static inline asc_tensor asc_doubles(asc_ctx *ctx, asc_tensor x)
 {
     return asc_contiguous(ctx, asc_cast(ctx, asc_detach(ctx, x), ASC_F64));
+}
+
+/* t, which the caller has made and gives back; with the error set null, and t is gone. */
+static inline asc_tensor asc_unless_failed(asc_ctx *ctx, asc_tensor t)
+{
+    if (asc_error(ctx)) {
+        asc_release(t);
+        return asc_null();
+    }
+    return t;
 }
 
 #endif

@@ -293,7 +293,9 @@ asc_status asc_layer_inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc
         return status;
     }
     bool recording = asc_set_recording(l->ctx, false);
+    asc_scope_begin(l->ctx);
     asc_layer_show(l, x, lengths, parts);
+    asc_scope_end(l->ctx);
     asc_set_recording(l->ctx, recording);
     return asc_error(l->ctx);
 }

@@ -46,7 +46,7 @@ asc_tensor asc_attention_profile(asc_ctx *ctx, asc_tensor attention)
         out[e] /= (double)(B * N);
     }
     asc_scope_end(ctx);
-    return asc_error(ctx) ? asc_null() : profile;
+    return asc_unless_failed(ctx, profile);
 }
 
 /* Rows of (B, H, N, M) of one shape; false with the error set, which names the function and the two. */
@@ -98,7 +98,7 @@ asc_tensor asc_attention_entropies(asc_ctx *ctx, asc_tensor scores, asc_tensor a
         to[row] = entropy_of(s + row * M, a + row * M, M, T ? T[row / N % H] : 1);
     }
     asc_scope_end(ctx);
-    return asc_error(ctx) ? asc_null() : result;
+    return asc_unless_failed(ctx, result);
 }
 
 enum { PUSHED = 3 };
@@ -129,7 +129,7 @@ asc_tensor asc_attention_pushed(asc_ctx *ctx, asc_tensor before, asc_tensor afte
         }
     }
     asc_scope_end(ctx);
-    return asc_error(ctx) ? asc_null() : result;
+    return asc_unless_failed(ctx, result);
 }
 
 static double rms_where(const double *x, const double *weight, int64_t n)
@@ -162,7 +162,7 @@ asc_tensor asc_head_rms(asc_ctx *ctx, asc_tensor x, asc_tensor attention)
         to[h] = rms_where(from + h * each, weight + h * each, each);
     }
     asc_scope_end(ctx);
-    return asc_error(ctx) ? asc_null() : result;
+    return asc_unless_failed(ctx, result);
 }
 
 static int by_value(const void *a, const void *b)

@@ -99,7 +99,7 @@ asc_tensor asc_flow_path(asc_ctx *ctx, asc_tensor u)
         to[e] = count[e] > 0 ? to[e] / count[e] : NAN;
     }
     asc_scope_end(ctx);
-    return asc_error(ctx) ? asc_null() : path;
+    return asc_unless_failed(ctx, path);
 }
 
 asc_tensor asc_flow_stability(asc_ctx *ctx, asc_tensor u, asc_tensor v)
@@ -127,7 +127,7 @@ asc_tensor asc_flow_stability(asc_ctx *ctx, asc_tensor u, asc_tensor v)
         to[t] = groups > 0 ? sum / groups : NAN;
     }
     asc_scope_end(ctx);
-    return asc_error(ctx) ? asc_null() : shared;
+    return asc_unless_failed(ctx, shared);
 }
 
 /* ---- all tokens at once ---- */
@@ -162,7 +162,7 @@ asc_tensor asc_flow_mean(asc_ctx *ctx, asc_tensor u)
         mean_of(&f, g, to + g * f.n);
     }
     asc_scope_end(ctx);
-    return asc_error(ctx) ? asc_null() : mean;
+    return asc_unless_failed(ctx, mean);
 }
 
 /* y = Σ_t <u_t - mean, x> (u_t - mean) of group g. */
@@ -251,9 +251,6 @@ asc_tensor asc_flow_leading(asc_ctx *ctx, asc_tensor u, asc_tensor *share)
         part[g] = lead(&f, g, to + g * f.n, room, room + f.n);
     }
     asc_scope_end(ctx);
-    if (asc_error(ctx)) {
-        *share = asc_null();
-        return asc_null();
-    }
-    return leading;
+    *share = asc_unless_failed(ctx, *share);
+    return asc_unless_failed(ctx, leading);
 }

@@ -164,7 +164,7 @@ asc_tensor asc_plane_angles(asc_ctx *ctx, asc_tensor p, asc_tensor q)
         }
     }
     asc_scope_end(ctx);
-    return asc_error(ctx) ? asc_null() : result;
+    return asc_unless_failed(ctx, result);
 }
 
 /* ---- the mean ---- */
@@ -216,11 +216,8 @@ asc_tensor asc_plane_mean(asc_ctx *ctx, asc_tensor p, asc_tensor *spectrum)
         }
     }
     asc_scope_end(ctx);
-    if (asc_error(ctx)) {
-        *spectrum = asc_null();
-        return asc_null();
-    }
-    return vectors;
+    *spectrum = asc_unless_failed(ctx, *spectrum);
+    return asc_unless_failed(ctx, vectors);
 }
 
 /* ---- the quadratic relations ---- */

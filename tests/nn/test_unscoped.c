@@ -1,4 +1,6 @@
 /* tests/nn/test_unscoped.c: without a scope around them, layers and models keep nothing but their result. */
+#include <ascgrad/inspect.h>
+
 #include "nn/mixing.h"
 #include "tests/context.h"
 
@@ -74,11 +76,65 @@ START_TEST(a_layer_leaves_its_result_alone)
     asc_layer_free(l);
 }
 END_TEST
+
+/* What it shows is the list's, and goes with that. */
+START_TEST(an_inspection_leaves_nothing)
+{
+    asc_layer *l = asc_layer_new(ctx, alone[_i][0], 16, alone[_i][1], ASC_F32, 1);
+    asc_tensor x = asc_normal(ctx, ASC_F32, 0, 1, 1, 0, ASC_SHAPE(2, 8, 16));
+    size_t early = 0;
+    for (int i = 1; i <= 30; i++) {
+        asc_params *parts = asc_params_new(ctx);
+        ck_assert_int_eq(asc_layer_inspect(l, x, asc_null(), parts), ASC_OK);
+        ck_assert_int_gt(asc_params_count(parts), 0);
+        asc_params_free(parts);
+        early = i == 10 ? asc_memory(ctx).bytes : early;
+    }
+    ck_assert_msg(asc_memory(ctx).bytes == early, "%s: %zu bytes after 30 calls, %zu after 10", alone[_i][0],
+                  asc_memory(ctx).bytes, early);
+    asc_layer_free(l);
+}
+END_TEST
+
+/* Nor do numbers about layers that can't be had. */
+static asc_tensor number(int k, asc_tensor matrix, asc_tensor four, asc_tensor *also)
+{
+    switch (k) {
+    case 0: return asc_flow_path(ctx, matrix);
+    case 1: return asc_flow_stability(ctx, matrix, matrix);
+    case 2: return asc_flow_mean(ctx, matrix);
+    case 3: return asc_flow_leading(ctx, matrix, also);
+    case 4: return asc_plane_angles(ctx, matrix, four);
+    case 5: return asc_plane_mean(ctx, matrix, also);
+    case 6: return asc_attention_profile(ctx, four);
+    case 7: return asc_head_rms(ctx, four, matrix);
+    default: return asc_attention_pushed(ctx, four, matrix, .1);
+    }
+}
+
+START_TEST(a_number_that_fails_leaves_nothing)
+{
+    asc_tensor matrix = asc_zeros(ctx, ASC_F64, ASC_SHAPE(300, 5));
+    asc_tensor four = asc_zeros(ctx, ASC_F64, ASC_SHAPE(3, 3, 5, 6));
+    size_t early = 0;
+    for (int i = 1; i <= 30; i++) {
+        asc_tensor also = asc_null();
+        ck_assert(asc_is_null(number(_i, matrix, four, &also)) && asc_is_null(also));
+        expect_error_with(ASC_ERR_ARG, ": ");
+        early = i == 10 ? asc_memory(ctx).bytes : early;
+    }
+    ck_assert_msg(asc_memory(ctx).bytes == early, "%zu bytes after 30 calls, %zu after 10", asc_memory(ctx).bytes,
+                  early);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("unscoped");
     tcase_add_checked_fixture(t, setup_one_thread, teardown);
     tcase_add_loop_test(t, a_model_leaves_its_result_alone, 0, (int)(sizeof models / sizeof *models));
     tcase_add_loop_test(t, a_layer_leaves_its_result_alone, 0, (int)(sizeof alone / sizeof *alone));
+    tcase_add_loop_test(t, an_inspection_leaves_nothing, 0, (int)(sizeof alone / sizeof *alone));
+    tcase_add_loop_test(t, a_number_that_fails_leaves_nothing, 0, 9);
     return run_suite("nn/unscoped", t);
 }
