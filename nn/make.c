@@ -64,13 +64,43 @@ static bool is_named(asc_maker *m, const char *name)
     return m && name;
 }
 
+enum { NAME = 128 };
+
+/* `first` and `second` to `joined`; false with the error set where they are too long. */
+static bool join(asc_maker *m, char joined[NAME], const char *first, const char *second)
+{
+    int n = snprintf(joined, NAME, "%s%s", first, second);
+    if (n >= NAME) {
+        asc_fail(m->ctx, ASC_ERR_ARG, "make: a parameter's name, %.40s..., has %d bytes, expected at most %d", joined,
+                 n, NAME - 1);
+    }
+    return n < NAME;
+}
+
+/* The whole name of what can be made; false with the error set. */
+static bool is_sound(asc_maker *m, char full[NAME], const char *name, int ndim, const int64_t *shape)
+{
+    if (!is_named(m, name) || !join(m, full, m->prefix, name)) {
+        return false;
+    }
+    if (ndim < 0 || ndim > ASC_MAX_DIMS || (ndim > 0 && !shape)) {
+        asc_fail(m->ctx, ASC_ERR_ARG, "make: %s: %d dimensions%s, expected 0 to %d and their sizes", full, ndim,
+                 shape ? "" : " of shape NULL", ASC_MAX_DIMS);
+        return false;
+    }
+    return true;
+}
+
 asc_tensor asc_make_param(asc_maker *m, const char *name, asc_init init, int ndim, const int64_t *shape)
 {
-    char full[128];
-    if (!is_named(m, name)) {
+    char full[NAME];
+    if (!is_sound(m, full, name, ndim, shape)) {
         return asc_null();
     }
-    snprintf(full, sizeof full, "%s%s", m->prefix, name);
+    if (init == ASC_INIT_LINEAR && ndim == 0) {
+        asc_fail(m->ctx, ASC_ERR_ARG, "make: %s: a scalar, expected a last dimension, which ASC_INIT_LINEAR goes by",
+                 full);
+    }
     if (asc_error(m->ctx) || check_memory(m, full, ndim, shape)) {
         return asc_null();
     }
@@ -92,11 +122,10 @@ asc_tensor asc_make_param(asc_maker *m, const char *name, asc_init init, int ndi
 
 asc_tensor asc_make_values(asc_maker *m, const char *name, int64_t n, const double *values)
 {
-    char full[128];
-    if (!is_named(m, name)) {
+    char full[NAME];
+    if (!is_sound(m, full, name, 1, &n)) {
         return asc_null();
     }
-    snprintf(full, sizeof full, "%s%s", m->prefix, name);
     if (m->source) {
         return add(m, full, without_values(m, full, 1, &n), false);
     }
@@ -106,26 +135,22 @@ asc_tensor asc_make_values(asc_maker *m, const char *name, int64_t n, const doub
     return add(m, full, t, false);
 }
 
-asc_affine asc_make_linear(asc_maker *m, const char *name, int64_t in, int64_t out)
+/* "NAME.weight" of this shape, and "NAME.bias" [out]. */
+static asc_affine make_affine(asc_maker *m, const char *name, asc_init init, int ndim, const int64_t *shape)
 {
-    if (!is_named(m, name)) {
+    char weight[NAME], bias[NAME];
+    if (!is_named(m, name) || !join(m, weight, name, ".weight") || !join(m, bias, name, ".bias")) {
         return (asc_affine){asc_null(), asc_null()};
     }
-    char weight[64], bias[64];
-    snprintf(weight, sizeof weight, "%s.weight", name);
-    snprintf(bias, sizeof bias, "%s.bias", name);
-    return (asc_affine){asc_make_param(m, weight, ASC_INIT_LINEAR, 2, (int64_t[]){out, in}),
-                        asc_make_param(m, bias, ASC_INIT_ZERO, 1, &out)};
+    return (asc_affine){asc_make_param(m, weight, init, ndim, shape), asc_make_param(m, bias, ASC_INIT_ZERO, 1, shape)};
+}
+
+asc_affine asc_make_linear(asc_maker *m, const char *name, int64_t in, int64_t out)
+{
+    return make_affine(m, name, ASC_INIT_LINEAR, 2, (int64_t[]){out, in});
 }
 
 asc_affine asc_make_norm(asc_maker *m, const char *name, int64_t width)
 {
-    if (!is_named(m, name)) {
-        return (asc_affine){asc_null(), asc_null()};
-    }
-    char weight[64], bias[64];
-    snprintf(weight, sizeof weight, "%s.weight", name);
-    snprintf(bias, sizeof bias, "%s.bias", name);
-    return (asc_affine){asc_make_param(m, weight, ASC_INIT_ONE, 1, &width),
-                        asc_make_param(m, bias, ASC_INIT_ZERO, 1, &width)};
+    return make_affine(m, name, ASC_INIT_ONE, 1, &width);
 }

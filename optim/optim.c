@@ -268,6 +268,21 @@ static size_t each_bytes(const asc_optim *o, size_t each)
 }
 
 /* `names`: the function and its argument, "adamw_new: params". */
+/* One tensor under two names would be stepped twice. */
+static asc_status check_once(asc_ctx *ctx, const char *function, const asc_params *params)
+{
+    int n = asc_params_count(params);
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < i; j++) {
+            if (asc_is_same(asc_params_at(params, i), asc_params_at(params, j))) {
+                return asc_fail(ctx, ASC_ERR_ARG, "%s: params: '%s' is the same tensor as '%s', expected each once",
+                                function, asc_params_name(params, i), asc_params_name(params, j));
+            }
+        }
+    }
+    return ASC_OK;
+}
+
 static asc_optim *make(asc_ctx *ctx, asc_params *params, const char *names, const asc_optim_options *options)
 {
     char function[32];
@@ -278,6 +293,9 @@ static asc_optim *make(asc_ctx *ctx, asc_params *params, const char *names, cons
     }
     if (asc_params_count(params) && asc_ctx_of(asc_params_at(params, 0)) != ctx) { /* a list is of one context */
         asc_fail(ctx, ASC_ERR_ARG, "%s belongs to another context", names);
+        return NULL;
+    }
+    if (check_once(ctx, function, params)) {
         return NULL;
     }
     asc_optim *o = asc_alloc(ctx, sizeof *o);

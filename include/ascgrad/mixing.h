@@ -55,7 +55,7 @@ typedef enum asc_init {
 } asc_init;
 
 /* Adds a parameter to the layer, that requires its gradient; borrowed. Its values depend on the model's seed and its
- * full name, "blocks.0.mix.NAME", alone. Null with the error set. */
+ * full name, "blocks.0.mix.NAME", of at most 127 bytes, alone. Null with the error set. */
 ASC_API asc_tensor asc_make_param(asc_maker *maker, const char *name, asc_init init, int ndim, const int64_t *shape);
 /* The same of n given values, [n]; it does not decay. */
 ASC_API asc_tensor asc_make_values(asc_maker *maker, const char *name, int64_t n, const double *values);

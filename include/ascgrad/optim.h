@@ -45,7 +45,8 @@ typedef struct asc_optim_options {
     int share, shares;
 } asc_optim_options;
 
-/* The list must outlive the optimiser, and not grow. `options` may be NULL: all 0. */
+/* The list must outlive the optimiser, and not grow; ASC_ERR_ARG also where one tensor stands in it under two names.
+ * `options` may be NULL: all 0. */
 ASC_API asc_optim *asc_optim_new(asc_ctx *ctx, asc_params *params, const asc_optim_options *options);
 
 typedef struct asc_adamw_options {

@@ -377,6 +377,18 @@ static void expect_unchanged(asc_optim *o, double lr, double grad_scale, asc_sta
     ck_assert_int_eq(*(const int64_t *)asc_data(asc_params_find(asc_optim_state(o), "steps")), steps);
 }
 
+START_TEST(a_tensor_under_two_names)
+{
+    asc_tensor w = parameter("enc.emb", ASC_F32, 3, 1, true);
+    parameter("enc.out", ASC_F32, 3, 2, true);
+    ck_assert_int_eq(asc_params_add(params, "head.weight", w, true), ASC_OK); /* to be saved under both */
+    ck_assert_ptr_null(asc_sgd_new(ctx, params, 0, 0));
+    expect_error(ASC_ERR_ARG, "sgd_new: params: 'head.weight' is the same tensor as 'enc.emb', expected each once");
+    ck_assert_ptr_null(asc_adamw_new(ctx, params, NULL));
+    expect_error_with(ASC_ERR_ARG, "adamw_new: params: 'head.weight'");
+}
+END_TEST
+
 START_TEST(a_step_that_is_refused_changes_nothing)
 {
     asc_tensor p = parameter("p", ASC_F64, 3, 1, true);
@@ -433,5 +445,6 @@ int main(void)
     tcase_add_test(t, a_step_after_the_forward_pass_is_noticed);
     tcase_add_test(t, numbers_out_of_range_are_refused_by_name);
     tcase_add_test(t, a_step_that_is_refused_changes_nothing);
+    tcase_add_test(t, a_tensor_under_two_names);
     return run_suite("optim", t);
 }
