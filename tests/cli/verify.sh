@@ -75,8 +75,18 @@ rm run/metrics.jsonl && mkfifo run/metrics.jsonl
 status 3 timeout 120 "$ASCGRAD" verify run
 has err '^ascgrad verify: run/metrics.jsonl: is a pipe'
 
-# another's model in the place of the run's
+# another's model in the place of the run's, of its kind, too; lines and a plan that the checkpoint does not go with
 rm run/metrics.jsonl && cp saved/metrics.jsonl run
+# shellcheck disable=SC2086  # a list of options
+status 0 "$ASCGRAD" train $tiny --layers 1 --seed 2 --steps 2 --eval-every 2 --threads 1 --out twin
+cp twin/model.safetensors run
+wrong 'run/model.safetensors: is not the run.s best model, which is of step [36]'
+sed -i 's/"step": 6,/"step": 5,/' run/metrics.jsonl
+wrong "run/metrics.jsonl: its first [0-9]* bytes don't end in a line of step 6"
+sed -i '/"plan"/,/}/s/"steps": 6/"steps": 5/' run/config.json
+wrong 'run/config.json: has planned 5 steps, but the checkpoint is of step 6'
+rm run/metrics.jsonl
+wrong 'run/metrics.jsonl: is missing: the checkpoint knows of [0-9]* bytes'
 cp run/checkpoint.safetensors run/model.safetensors
 wrong 'run/model.safetensors: is no model'
 exit $failed

@@ -1,7 +1,9 @@
 /* train/run/verify.c: reads all of a run or model and compares what its files say of each other. */
 #include <program/verify.h>
 
+#include <fcntl.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,13 +11,16 @@
 #include <ascgrad/safetensors.h>
 #include <ascgrad/train.h>
 
+#include "data/file.h"
 #include "data/json.h"
 #include "data/tokenizer.h"
 #include "tensor/need.h"
 #include "train/run/format.h"
 #include "train/run/no_run.h"
 #include "train/path.h"
+#include "train/run/folder.h"
 #include "train/run/lines.h"
+#include "train/run/metrics.h"
 #include "train/trainer.h"
 
 typedef struct verifier {
@@ -23,6 +28,8 @@ typedef struct verifier {
     const char *path; /* of the RUN or MODEL */
     bool is_run;
     json_t *config; /* of a run; NULL where it can't be read */
+    asc_best best;  /* by its checkpoint, from which it goes on; none, */
+    int64_t metrics_bytes, logged_step; /* and 0, where that can't be read */
     void (*tell)(void *user, const asc_verified *file);
     void *user;
     int64_t problems;
@@ -71,29 +78,54 @@ static bool has_model(const verifier *v)
            has(v, "model.stable.safetensors");
 }
 
-/* That what the checkpoint says of the run's other files is so. */
+/* Notes what the checkpoint says of the run's metrics and models, which is looked at with these. */
+static void note_checkpoint(verifier *v, const asc_safetensors *file)
+{
+    asc_best best = asc_best_none();
+    int64_t bytes, logged;
+    asc_format_int(file, "metrics_bytes", 0, INT64_MAX, &bytes);
+    asc_format_int(file, "logged_step", -1, ASC_STEPS_MOST, &logged);
+    asc_format_int(file, "best_step", -1, ASC_STEPS_MOST, &best.step);
+    asc_format_real(file, "best_loss", 0, INFINITY, false, &best.loss);
+    if (asc_safetensors_metadata(file, "best_wrong")) {
+        asc_format_real(file, "best_wrong", 0, 1, false, &best.wrong);
+    }
+    if (!asc_error(v->ctx)) {
+        v->best = best;
+        v->metrics_bytes = bytes;
+        v->logged_step = logged;
+    }
+}
+
+/* That what the checkpoint says of the run's configuration is so, and that there is a best model. */
 static void check_checkpoint(verifier *v, const asc_safetensors *file)
 {
-    int64_t step, best = -1, bytes = 0;
-    struct stat info;
-    char *metrics = asc_path_join(v->ctx, v->path, "metrics.jsonl");
+    int64_t step, planned = json_integer_value(json_object_get(json_object_get(v->config, "plan"), "steps"));
     char *config = asc_path_join(v->ctx, v->path, "config.json");
     asc_format_int(file, "step", 0, ASC_STEPS_MOST, &step);
-    asc_format_int(file, "metrics_bytes", 0, INT64_MAX, &bytes);
-    asc_format_int(file, "best_step", -1, ASC_STEPS_MOST, &best);
-    if (!asc_error(v->ctx) && best >= 0 && !has_model(v)) {
+    if (!asc_error(v->ctx) && v->best.step >= 0 && !has_model(v)) {
         asc_fail(v->ctx, ASC_ERR_FORMAT, "%s/model.safetensors: is missing: the best model, of step %lld", v->path,
-                 (long long)best);
+                 (long long)v->best.step);
     }
-    if (!asc_error(v->ctx) && (stat(metrics, &info) || info.st_size < bytes)) {
-        asc_fail(v->ctx, ASC_ERR_FORMAT, "%s: has fewer than the %lld bytes that the checkpoint knows of", metrics,
-                 (long long)bytes);
+    if (!asc_error(v->ctx) && planned > 0 && step > planned) {
+        asc_fail(v->ctx, ASC_ERR_FORMAT, "%s: has planned %lld steps, but the checkpoint is of step %lld", config,
+                 (long long)planned, (long long)step);
     }
     if (!asc_error(v->ctx) && v->config) {
         asc_held_compare(v->ctx, config, asc_safetensors_metadata(file, ASC_CHECKPOINT_HELD), v->config);
     }
-    asc_path_free(v->ctx, metrics);
     asc_path_free(v->ctx, config);
+}
+
+/* That the run's models are those that the checkpoint goes with. */
+static void check_best(verifier *v)
+{
+    asc_folder names;
+    bool lost;
+    if (asc_folder_name(&names, v->ctx, v->path) == ASC_OK) {
+        asc_folder_check(&names, &v->best, &lost);
+    }
+    asc_folder_close(&names);
 }
 
 /* A run's model is the one that its configuration describes. */
@@ -123,11 +155,15 @@ static void check_model(verifier *v, const char *path)
 
 static void verify_tensors(verifier *v, const char *path, bool checkpoint)
 {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     asc_verified about = {.file = path};
     asc_safetensors *file = asc_format_open(v->ctx, path, v->is_run);
     if (file) {
         about.has_checksum = asc_safetensors_metadata(file, ASC_SAFETENSORS_CRC) != NULL;
         read_tensors(v, file, &about);
+        if (checkpoint && !asc_error(v->ctx) && strcmp(name, "checkpoint.safetensors") == 0) {
+            note_checkpoint(v, file);
+        }
         if (checkpoint && !asc_error(v->ctx)) {
             check_checkpoint(v, file);
         }
@@ -135,6 +171,9 @@ static void verify_tensors(verifier *v, const char *path, bool checkpoint)
     asc_safetensors_close(file);
     if (!checkpoint) {
         check_model(v, path);
+    }
+    if (v->is_run && !asc_error(v->ctx) && strcmp(name, "model.safetensors") == 0) {
+        check_best(v);
     }
     tell_of(v, &about);
 }
@@ -179,6 +218,19 @@ static void verify_metrics(verifier *v, const char *path)
     asc_run_lines lines;
     asc_run_lines_read(&lines, v->ctx, path);
     asc_run_lines_free(&lines);
+    asc_metrics metrics = {.ctx = v->ctx, .path = path, .fd = -1, .bytes = v->metrics_bytes};
+    struct stat info;
+    if (!asc_error(v->ctx) && (stat(path, &info) || info.st_size < v->metrics_bytes)) {
+        asc_fail(v->ctx, ASC_ERR_FORMAT, "%s: has fewer than the %lld bytes that the checkpoint knows of", path,
+                 (long long)v->metrics_bytes);
+    }
+    if (!asc_error(v->ctx) && v->metrics_bytes > 0) {
+        metrics.fd = asc_file_open(v->ctx, path, O_RDONLY | O_NOFOLLOW);
+        if (metrics.fd >= 0) {
+            asc_metrics_check(&metrics, v->logged_step);
+        }
+        asc_metrics_close(&metrics);
+    }
     tell_of(v, &(asc_verified){.file = path});
 }
 
@@ -191,10 +243,10 @@ static const struct {
     int kind;
 } files[] = {{"config.json", CONFIG},
              {"vocab.txt", VOCABULARY},
-             {"metrics.jsonl", METRICS},
-             {"summary.json", SUMMARY},
              {"checkpoint.safetensors", CHECKPOINT},
              {"checkpoint.stable.safetensors", CHECKPOINT},
+             {"metrics.jsonl", METRICS},
+             {"summary.json", SUMMARY},
              {"model.safetensors", MODEL},
              {"model.next.safetensors", MODEL},
              {"model.kept.safetensors", MODEL},
@@ -232,6 +284,9 @@ static void check_missing(verifier *v, const char *name, const char *path)
         }
     } else if (strcmp(name, "checkpoint.safetensors") == 0 && has(v, "model.safetensors")) {
         asc_fail(v->ctx, ASC_ERR_FORMAT, "%s: is missing: without it the run can't go on", path);
+    } else if (strcmp(name, "metrics.jsonl") == 0 && v->metrics_bytes > 0) {
+        asc_fail(v->ctx, ASC_ERR_FORMAT, "%s: is missing: the checkpoint knows of %lld bytes", path,
+                 (long long)v->metrics_bytes);
     }
     if (asc_error(v->ctx)) {
         tell_of(v, &(asc_verified){.file = path});
@@ -260,7 +315,7 @@ asc_status asc_verify(asc_ctx *ctx, const char *path, void (*tell)(void *user, c
         return status ? status : asc_error(ctx);
     }
     struct stat info;
-    verifier v = {.ctx = ctx, .path = path, .tell = tell, .user = user};
+    verifier v = {.ctx = ctx, .path = path, .best = asc_best_none(), .tell = tell, .user = user};
     if (stat(path, &info)) {
         return asc_fail_no_run(ctx, path);
     }
