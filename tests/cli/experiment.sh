@@ -140,6 +140,26 @@ echo 'ascgrad train: disk full' >again/failed/g-block16-1.txt
 status 0 "$ASCGRAD" experiment run again --jobs 2
 has again/runs/g-block16-1/config.json "\"lr\": $lr,"
 
+# ---- a limit of time is the run's, however often it goes on ----
+cat >limited.json <<'END'
+{"name": "limited", "common": {"preset": "tiny", "data": "builtin:3000", "steps": 100000, "minutes": "4s",
+ "log_every": 1}, "systems": {"t": {}}, "seeds": [1]}
+END
+"$ASCGRAD" experiment run limited.json >out 2>err &
+worker=$!
+for _ in $(seq 100); do
+    [ -s limited/runs/t-1/metrics.jsonl ] && break
+    sleep 0.1
+done
+kill -INT $worker
+wait $worker
+got=$?
+[ $got -eq 130 ] || fail "an interrupted worker's exit status is $got"
+"$ASCGRAD" experiment status limited >status.out
+has status.out 'about 0:0[0-9] left'
+status 0 timeout 60 "$ASCGRAD" experiment run limited
+has limited/logs/t-1.log 'ascgrad train --out [^ ]*limited/runs/t-1 --resume --minutes 0\.0[0-9]* '
+
 # ---- another experiment, and a larger one ----
 cat >order.json <<'END'
 {"name": "order", "common": {"preset": "tiny", "data": "builtin:2000", "steps": 2, "layers": 1, "dim": 16},

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,9 @@
 #include <sys/prctl.h>
 #endif
 
+#include <ascgrad/runs.h>
 #include <program/file.h>
+#include <program/names.h>
 
 #include "tools/experiment/experiment.h"
 #include "tools/next.h"
@@ -57,6 +60,23 @@ static void setting(asc_experiment *e, int run, const char *key, char *text, siz
     json_decref(json);
 }
 
+/* `minutes` are an invocation's: of one that goes on, what those before it have left. */
+static void add_minutes_left(command *c, const char *folder, const char *minutes)
+{
+    double whole = 0, spent = 0;
+    if (!asc_time_parse(minutes, 60, &whole) || whole <= 0) {
+        return;
+    }
+    asc_ctx *ctx = asc_ctx_new(&(asc_options){.threads = 1});
+    asc_run *so_far = ctx ? asc_run_read(ctx, folder) : NULL;
+    spent = so_far ? asc_run_info_of(so_far)->wall_s / 60 : 0;
+    asc_run_free(so_far);
+    asc_ctx_free(ctx);
+    char left[40];
+    snprintf(left, sizeof left, "%.6g", fmax(whole - spent, 1e-3)); /* 0 would be no limit */
+    add_option(c, "--minutes", left);
+}
+
 /* What a person could type. */
 static void build(command *c, asc_experiment *e, int run, int threads)
 {
@@ -69,6 +89,8 @@ static void build(command *c, asc_experiment *e, int run, int threads)
     add_option(c, "--out", asc_experiment_run_at(e, run)->folder);
     if (resume) {
         add(c, "--resume");
+        setting(e, run, "minutes", text, sizeof text);
+        add_minutes_left(c, asc_experiment_run_at(e, run)->folder, text);
     } else {
         setting(e, run, "preset", text, sizeof text);
         if (*text) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <ascgrad/runs.h>
+#include <program/names.h>
 
 #include "tensor/need.h"
 #include "train/experiment/experiment.h"
@@ -148,12 +149,21 @@ static bool waits_for_nothing(asc_experiment *e, const asc_plan_run *r)
            t.done == t.tried && t.to_retry == 0;
 }
 
-/* By the system's runs of its kind, those of other systems, or the tuning's steps. */
-static double estimate(asc_experiment *e, const asc_plan_run *r)
+/* What its setting `minutes` lets it take. */
+static double limit_s(asc_experiment *e, const asc_plan_run *r)
 {
-    if (waits_for_nothing(e, r)) {
-        return 0;
+    json_t *settings = asc_plan_settings(e, r, NULL), *minutes = json_object_get(settings, "minutes");
+    double limit = json_number_value(minutes);
+    if (json_is_string(minutes) && !asc_time_parse(json_string_value(minutes), 60, &limit)) {
+        limit = 0;
     }
+    json_decref(settings);
+    return limit > 0 ? 60 * limit : INFINITY;
+}
+
+/* By the system's runs of its kind, those of other systems, or the tuning's steps. */
+static double pace_says(asc_experiment *e, const asc_plan_run *r)
+{
     if (r->wall_s > 0 && r->step > 0) {
         return asc_is_over(r) || r->steps <= r->step ? r->wall_s : r->wall_s * (double)r->steps / (double)r->step;
     }
@@ -170,6 +180,12 @@ static double estimate(asc_experiment *e, const asc_plan_run *r)
     tuned = tuned.steps > 0 ? tuned : pace_of(e, -1, true);
     json_decref(settings);
     return steps > 0 && tuned.steps > 0 ? tuned.spent_s / tuned.steps * steps : NAN;
+}
+
+static double estimate(asc_experiment *e, const asc_plan_run *r)
+{
+    double whole = waits_for_nothing(e, r) ? 0 : pace_says(e, r), limit = limit_s(e, r);
+    return whole > limit ? limit : whole; /* NaN stays */
 }
 
 asc_status asc_experiment_time_of(asc_experiment *e, asc_experiment_time *time)
