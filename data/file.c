@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -272,6 +274,24 @@ static bool open_locked(asc_file *file)
     return false;
 }
 
+/* Whether the path is a link of the system's to what a process has open, as /dev/stdout is: a file that took its place
+ * would take it from every process. */
+static bool is_of_process(const char *path)
+{
+    struct stat named;
+    if (lstat(path, &named) != 0 || !S_ISLNK(named.st_mode)) {
+        return false;
+    }
+    const char *slash = strrchr(path, '/');
+    char folder[PATH_MAX] = ".", real[PATH_MAX];
+    if (slash && (size_t)(slash - path) + 1 < sizeof folder) {
+        memcpy(folder, path, (size_t)(slash - path) + 1);
+        folder[slash - path + 1] = '\0';
+    }
+    return realpath(folder, real) &&
+           (strcmp(real, "/dev") == 0 || strncmp(real, "/dev/", 5) == 0 || strncmp(real, "/proc/", 6) == 0);
+}
+
 asc_status asc_file_begin(asc_file *file, asc_ctx *ctx, const char *path)
 {
     *file = (asc_file){.ctx = ctx, .fd = -1};
@@ -283,6 +303,10 @@ asc_status asc_file_begin(asc_file *file, asc_ctx *ctx, const char *path)
         return file->status = S_ISDIR(there.st_mode)
                                   ? asc_fail(ctx, ASC_ERR_IO, "%s: can't write: %s", path, strerror(EISDIR))
                                   : asc_fail(ctx, ASC_ERR_IO, "%s: is not a regular file, and can't be replaced", path);
+    }
+    if (is_of_process(path)) {
+        return file->status = asc_fail(ctx, ASC_ERR_IO, "%s: is what a process has open, expected the name of a file",
+                                       path);
     }
     file->path_bytes = strlen(path) + 1;
     file->path = asc_alloc(ctx, file->path_bytes);

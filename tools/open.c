@@ -2,6 +2,7 @@
 #include "tools/open.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -100,6 +101,12 @@ asc_status open_split(asc_ctx *ctx, opened *o, asc_split_kind kind, bool lines, 
         }
     } else if (o->split && o->its_own) {
         asc_model_check_split(ctx, o->model, kind, o->split);
+    }
+    if (kind == ASC_SPLIT_TEST && asc_error(ctx) == ASC_ERR_IO) { /* the split that is taken where none is asked for */
+        char missing[1024];
+        snprintf(missing, sizeof missing, "%s", asc_error_message(ctx));
+        asc_error_clear(ctx);
+        asc_fail(ctx, ASC_ERR_IO, "%s; --split valid takes another split", missing);
     }
     return asc_error(ctx);
 }

@@ -40,6 +40,10 @@ static int replay(asc_ctx *ctx, char **paths, int n, json_t *cases)
     for (int i = 0; i < n; i++) {
         asc_parity_report report;
         if (asc_parity_replay(ctx, paths[i], &report)) {
+            if (cases) {
+                json_t *name = cli_json_string(paths[i]), *why = cli_json_string(asc_error_message(ctx));
+                json_array_append_new(cases, json_pack("{s:o, s:b, s:o}", "name", name, "passed", 0, "error", why));
+            }
             status = cli_report(ctx);
             asc_error_clear(ctx);
             continue;

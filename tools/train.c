@@ -14,6 +14,7 @@
 #include "tools/commands.h"
 #include "tools/next.h"
 #include "tools/progress.h"
+#include "tools/spare.h"
 #include "tools/train.h"
 #include "tools/unknown.h"
 
@@ -384,6 +385,17 @@ static int show_profile(asc_ctx *ctx, asc_profile *profile, const struct profile
     return profile_finish(ctx, profile, args, profile ? asc_gemm_speed(ctx, SIZE, SIZE, SIZE) : 0);
 }
 
+/* A trace takes the place of nothing that the training reads, nor of what is its run's. */
+static void spare_what_is_read(const asc_settings *settings, const char *run, const char *trace)
+{
+    static const char *const keys[] = {"data", "tokenizer", "init", "encoder"};
+    spare_inputs("profile", trace, 1, &run);
+    for (size_t i = 0; trace && i < sizeof keys / sizeof *keys; i++) {
+        const char *named = asc_settings_text(settings, keys[i], NULL);
+        spare_inputs("profile", trace, 1, &named);
+    }
+}
+
 int train_run(asc_ctx *ctx, asc_settings *settings, const struct train_args *args, const char *folder,
               train_offer *offer_next)
 {
@@ -399,6 +411,7 @@ int train_run(asc_ctx *ctx, asc_settings *settings, const struct train_args *arg
     catch_signals();
     watcher w = {.bar = progress_start()};
     on_terminal = w.bar.terminal;
+    spare_what_is_read(settings, folder, args->profile.path);
     asc_profile *profile = profile_start(ctx, &args->profile);
     asc_train_result result = {0};
     const asc_train_hooks hooks = {.progress = on_progress, .message = on_message, .user = &w, .working = on_working,

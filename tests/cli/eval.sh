@@ -88,6 +88,8 @@ status 3 "$ASCGRAD" eval text.txt
 has err '^ascgrad eval: text.txt: '
 status 3 "$ASCGRAD" eval elsewhere
 has err 'elsewhere: no run there'
+status 3 "$ASCGRAD" eval run --per-token /dev/fd/1
+has err '/dev/fd/1: is what a process has open, expected the name of a file$'
 status 3 "$ASCGRAD" eval run --per-token none/tokens.txt
 has err "none/tokens.txt: can't write: No such file"
 

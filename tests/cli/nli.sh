@@ -38,6 +38,8 @@ cp "$tiny"/* cased
 echo '{"do_lower_case": false}' >cased/tokenizer_config.json
 train --encoder cased --mix none --epochs 1 --out as-written
 has as-written/config.json '"tokenizer": "wordpiece-cased:/'
+status 3 "$ASCGRAD" compare as-written as-written
+has err 'names no file of the test split, .*; it has train and valid; --split valid takes another split$'
 train --encoder cased --vocab "$tiny/vocab.txt" --mix none --epochs 1 --out as-written-too
 has as-written-too/config.json "\"tokenizer\": \"wordpiece-cased:$(realpath "$tiny")/vocab.txt\""
 status 2 "$ASCGRAD" nli train --train train.jsonl.gz --valid dev.tsv --encoder cased --vocab "$tiny/vocab.txt" \

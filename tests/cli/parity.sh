@@ -27,6 +27,10 @@ status 1 "$ASCGRAD" parity --json altered.safetensors
 has out '"passed": *false'
 has out '"worst_tensor": *"grad.param.v.weight"'
 
+status 3 "$ASCGRAD" parity --json nowhere.safetensors "$cases/attention-causal.safetensors"
+json '[c["passed"] for c in d["cases"]] == [False, True] and not d["passed"]'
+json 'd["cases"][0]["name"] == "nowhere.safetensors" and "nowhere.safetensors: " in d["cases"][0]["error"]'
+
 # a file that can't be read; the others are replayed all the same
 status 3 "$ASCGRAD" parity none.safetensors "$cases/attention-causal.safetensors"
 has err 'none.safetensors'

@@ -76,6 +76,13 @@ has err '^forward '
 [ -s wild.json ] || fail 'there is no wild.json'
 
 # a file that can't be: known at once where it is possible, and never at the cost of the run
+cp run.json kept.json
+status 2 "$ASCGRAD" train $tiny --data run.json --out no --profile run.json
+has err '^ascgrad train: --profile: got run.json, which is what is read: expected another file$'
+same kept.json run.json
+cp few/model.safetensors kept.model
+status 2 "$ASCGRAD" train --resume few --steps 40 --profile few/model.safetensors
+same kept.model few/model.safetensors
 status 3 "$ASCGRAD" train $tiny --out no --profile nowhere/run.json
 has err '^ascgrad train: --profile: nowhere/run.json: No such file'
 mkfifo pipe

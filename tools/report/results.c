@@ -236,7 +236,7 @@ void report_results(report *r)
 {
     char title[60];
     document_heading(&r->doc, "Results");
-    snprintf(title, sizeof title, "Quality on the %s split", r->split);
+    snprintf(title, sizeof title, "Quality on the %s split", report_is_by_itself(r) ? "valid" : r->split);
     put_tables(r, "results", title, quality);
     if (report_tokens_differ(r)) {
         document_text(&r->doc, "The models have different tokens: bits per byte compare, perplexities do not.");
