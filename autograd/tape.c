@@ -118,7 +118,7 @@ const char *asc_left_behind(const asc_ctx *ctx, const asc_node *node)
 {
     const asc_tape *tape = ctx->tape.state;
     bool over = node && node->flows && !(tape && tape->segment && tape->segment->number == node->flows);
-    return over ? "was made by a function of asc_recompute and is none of its outputs, so no gradient can flow to it"
+    return over ? "was made by a function of asc_recompute and is not what that gave, so no gradient can flow to it"
                 : NULL;
 }
 

@@ -48,22 +48,28 @@ static asc_tensor join_post(asc_lm *lm, const asc_block *b, asc_tensor h, asc_te
     return b->residual ? norm_once(lm, join(lm, h, x), b->norm1) : drop(lm, norm_once(lm, x, b->norm1));
 }
 
-static asc_tensor run_block(asc_lm *lm, int64_t l, asc_tensor h, asc_mix_fn *mix, void *arg)
+/* Block l; h goes, unless it is lent. */
+static asc_tensor run_block(asc_lm *lm, int64_t l, asc_tensor h, bool lent, asc_mix_fn *mix, void *arg)
 {
     asc_block *b = &lm->blocks[l];
     const char *outer = asc_set_label(lm->ctx, b->label[0]);
-    asc_tensor y;
+    asc_tensor x = lm->pre_norm ? asc_lm_norm(lm, h, b->norm1) : h, mixed = mix(&b->mix, x, l, arg), y;
     if (lm->pre_norm) {
-        asc_tensor x = asc_lm_norm(lm, h, b->norm1), mixed = join(lm, h, mix(&b->mix, x, l, arg));
+        mixed = join(lm, h, mixed);
         asc_let_go(x);
-        asc_set_label(lm->ctx, b->label[1]);
+    } else {
+        mixed = join_post(lm, b, h, mixed);
+    }
+    if (!lent) {
+        asc_let_go(h);
+    }
+    asc_set_label(lm->ctx, b->label[1]);
+    if (lm->pre_norm) {
         x = asc_lm_norm(lm, mixed, b->norm2);
         y = join(lm, mixed, asc_lm_feed_forward(lm, b, x));
         asc_let_go(x);
         asc_let_go(mixed);
     } else {
-        asc_tensor mixed = join_post(lm, b, h, mix(&b->mix, h, l, arg));
-        asc_set_label(lm->ctx, b->label[1]);
         y = join(lm, mixed, asc_lm_feed_forward(lm, b, mixed));
         asc_let_go(mixed);
         y = norm_once(lm, y, b->norm2);
@@ -135,9 +141,7 @@ asc_tensor asc_lm_hidden(asc_lm *lm, asc_tensor tokens, int64_t start, asc_mix_f
 {
     asc_tensor h = begin(lm, tokens, start);
     for (int64_t l = 0; l < lm->layers && !asc_is_null(h); l++) {
-        asc_tensor given = h;
-        h = run_block(lm, l, given, mix, arg);
-        asc_let_go(given);
+        h = run_block(lm, l, h, false, mix, arg);
     }
     return finish(lm, h);
 }
@@ -187,7 +191,7 @@ static asc_status run_again(asc_ctx *ctx, asc_block *b, const asc_tensor *in, as
     }
     asc_tensor bias = b->mix.bias;
     b->mix.bias = in[2];
-    out[0] = run_block(b->lm, b->layer, in[0], mix_in_full, &how);
+    out[0] = run_block(b->lm, b->layer, in[0], true, mix_in_full, &how);
     b->mix.bias = bias;
     return asc_error(ctx);
 }
@@ -202,16 +206,17 @@ static asc_status block_with_aux(asc_ctx *ctx, void *block, const asc_tensor *in
     return run_again(ctx, block, in, out, true);
 }
 
-/* Block l, recomputed where that is asked for. *aux, if not NULL, gets its auxiliary loss, and *flow what neighbouring
- * layers compare. */
+/* Block l, recomputed where that is asked for; h goes. *aux, if not NULL, gets its auxiliary loss, and *flow what
+ * neighbouring layers compare. */
 static asc_tensor block_in_full(asc_lm *lm, int64_t l, asc_tensor h, asc_tensor lengths, asc_tensor *aux,
                                 asc_tensor *flow)
 {
     if (!lm->recompute) {
-        return run_block(lm, l, h, mix_in_full, &(in_full){lengths, aux, flow, lm->carried});
+        return run_block(lm, l, h, false, mix_in_full, &(in_full){lengths, aux, flow, lm->carried});
     }
     asc_tensor in[] = {h, lengths, lm->blocks[l].mix.bias}, out[3];
     asc_recompute(lm->ctx, aux ? block_with_aux : block_alone, &lm->blocks[l], in, 3, out, flow ? 3 : aux ? 2 : 1);
+    asc_let_go(h);
     if (aux) {
         *aux = out[1];
     }
@@ -242,9 +247,8 @@ asc_tensor asc_lm_hidden_in_full(asc_lm *lm, asc_tensor tokens, asc_tensor lengt
     asc_tensor below = asc_null(), turns = asc_null();
     int pairs = 0; /* of layers that are compared */
     for (int64_t l = 0; l < lm->layers && !asc_is_null(h); l++) {
-        asc_tensor aux = asc_null(), flow = asc_null(), given = h;
-        h = block_in_full(lm, l, given, lengths, total ? &aux : NULL, total && shows_flow(lm, l) ? &flow : NULL);
-        asc_let_go(given);
+        asc_tensor aux = asc_null(), flow = asc_null();
+        h = block_in_full(lm, l, h, lengths, total ? &aux : NULL, total && shows_flow(lm, l) ? &flow : NULL);
         if (total) {
             *total = plus(lm->ctx, *total, aux);
         }
@@ -355,7 +359,8 @@ asc_status asc_lm_inspect(asc_lm *lm, asc_tensor tokens, int64_t layer, asc_para
     asc_tensor h = begin(lm, tokens, 0);
     in_full how = {asc_null(), NULL, NULL, NULL};
     for (int64_t l = 0; l <= layer && !asc_is_null(h); l++) {
-        h = l == layer ? run_block(lm, l, h, mix_and_look, parts) : run_block(lm, l, h, mix_in_full, &how);
+        h = l == layer ? run_block(lm, l, h, false, mix_and_look, parts)
+                       : run_block(lm, l, h, false, mix_in_full, &how);
     }
     if (asc_error(ctx) == ASC_OK) {
         asc_params_add(parts, "hidden", h, false);

@@ -25,8 +25,9 @@ asc_tensor asc_layer_gave(asc_layer *l, asc_tensor x, asc_tensor y)
                  asc_dtype_name(got.dtype), asc_shape_text(&got, text[0]), asc_dtype_name(expected.dtype),
                  asc_shape_text(&expected, text[1]));
     } else {
-        bool same = asc_node_of(x) == asc_node_of(y); /* the caller releases what it gets, and x is not its own */
-        return same ? asc_reshape(ctx, x, expected.ndim, expected.shape) : y;
+        /* The caller lets go of what it gets: not of x, nor of what the mixing holds itself. */
+        bool lent = asc_node_of(x) == asc_node_of(y) || !asc_node_of(y)->owned;
+        return lent ? asc_reshape(ctx, y, expected.ndim, expected.shape) : y;
     }
     asc_release(y);
     return asc_null();

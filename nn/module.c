@@ -287,7 +287,7 @@ static asc_tensor step(asc_module *m, asc_tensor x, asc_tensor given)
 {
     asc_tensor y = asc_module_forward(m, x);
     if (!asc_is_same(x, given) && !asc_is_same(y, x)) {
-        asc_let_go(x);
+        asc_disown(x); /* a function may have kept it */
     }
     return y;
 }
@@ -340,7 +340,7 @@ static asc_tensor residual(asc_module *m, asc_tensor x)
     asc_tensor branch = asc_module_forward(m->part[0], x);
     asc_tensor y = asc_add(m->ctx, x, branch);
     if (!asc_is_same(branch, x)) {
-        asc_let_go(branch);
+        asc_disown(branch);
     }
     return y;
 }

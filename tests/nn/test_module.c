@@ -206,6 +206,37 @@ START_TEST(what_a_function_keeps_stays)
 }
 END_TEST
 
+static asc_tensor table;
+
+static asc_tensor give_table(asc_ctx *c, asc_tensor x)
+{
+    (void)c, (void)x;
+    return table;
+}
+
+/* So does what it has kept from earlier, however often it gives that. */
+START_TEST(what_a_function_gives_again_stays)
+{
+    asc_scope_begin(ctx);
+    table = asc_keep(asc_full(ctx, ASC_F32, 1, ASC_SHAPE(2, 8)));
+    asc_scope_end(ctx);
+    asc_module *net = asc_module_sequential(ctx, ASC_MODULES(asc_module_function(ctx, give_table),
+                                                             asc_module_linear(ctx, ASC_F32, 8, 8)));
+    asc_module *sum = asc_module_residual(ctx, asc_module_function(ctx, give_table));
+    for (int i = 0; i < 3; i++) {
+        asc_scope_begin(ctx);
+        ck_assert(!asc_is_null(asc_module_forward(net, asc_full(ctx, ASC_F32, 1, ASC_SHAPE(2, 8)))));
+        ck_assert(!asc_is_null(asc_module_forward(sum, asc_full(ctx, ASC_F32, 1, ASC_SHAPE(2, 8)))));
+        asc_scope_end(ctx);
+        ck_assert(asc_is_valid(table));
+    }
+    asc_release(table);
+    ck_assert(!asc_is_valid(table));
+    asc_module_free(net);
+    asc_module_free(sum);
+}
+END_TEST
+
 START_TEST(inputs_that_fit_no_parameters)
 {
     asc_module *modules[] = {
@@ -361,6 +392,7 @@ int main(void)
     tcase_add_test(t, attention_has_its_options);
     tcase_add_test(t, the_first_error_reaches_the_end);
     tcase_add_test(t, what_a_function_keeps_stays);
+    tcase_add_test(t, what_a_function_gives_again_stays);
     tcase_add_test(t, inputs_that_fit_no_parameters);
     tcase_add_test(t, a_round_has_each_row_once);
     tcase_add_test(t, a_batch_ends_no_scope_but_its_own);
