@@ -267,7 +267,6 @@ static size_t each_bytes(const asc_optim *o, size_t each)
     return (size_t)o->count * each;
 }
 
-/* `names`: the function and its argument, "adamw_new: params". */
 /* One tensor under two names would be stepped twice. */
 static asc_status check_once(asc_ctx *ctx, const char *function, const asc_params *params)
 {
@@ -283,6 +282,7 @@ static asc_status check_once(asc_ctx *ctx, const char *function, const asc_param
     return ASC_OK;
 }
 
+/* `names`: the function and its argument, "adamw_new: params". */
 static asc_optim *make(asc_ctx *ctx, asc_params *params, const char *names, const asc_optim_options *options)
 {
     char function[32];

@@ -66,6 +66,12 @@ rm run/checkpoint.safetensors
 wrong 'run/checkpoint.safetensors: is missing: without it the run can.t go on'
 rm run/model.safetensors
 wrong 'run/model.safetensors: is missing: the best model, of step [36]'
+mv run/model.safetensors run/model.next.safetensors # as a writer that was killed leaves it
+status 0 "$ASCGRAD" verify run
+cp other/model.safetensors run/model.next.safetensors
+status 1 "$ASCGRAD" verify run
+has out '^FAIL  run/model.safetensors: is missing: the best model, of step [36]'
+rm -rf run && cp -r saved run
 mkdir empty
 status 3 "$ASCGRAD" verify empty
 has err '^ascgrad verify: empty: no run there'

@@ -71,13 +71,6 @@ static bool has(const verifier *v, const char *name)
     return found;
 }
 
-/* Whether the run has its best model, under one of the names that this has while it is written. */
-static bool has_model(const verifier *v)
-{
-    return has(v, "model.safetensors") || has(v, "model.next.safetensors") || has(v, "model.kept.safetensors") ||
-           has(v, "model.stable.safetensors");
-}
-
 /* Notes what the checkpoint says of the run's metrics and models, which is looked at with these. */
 static void note_checkpoint(verifier *v, const asc_safetensors *file)
 {
@@ -97,16 +90,12 @@ static void note_checkpoint(verifier *v, const asc_safetensors *file)
     }
 }
 
-/* That what the checkpoint says of the run's configuration is so, and that there is a best model. */
+/* That what the checkpoint says of the run's configuration is so. */
 static void check_checkpoint(verifier *v, const asc_safetensors *file)
 {
     int64_t step, planned = json_integer_value(json_object_get(json_object_get(v->config, "plan"), "steps"));
     char *config = asc_path_join(v->ctx, v->path, "config.json");
     asc_format_int(file, "step", 0, ASC_STEPS_MOST, &step);
-    if (!asc_error(v->ctx) && v->best.step >= 0 && !has_model(v)) {
-        asc_fail(v->ctx, ASC_ERR_FORMAT, "%s/model.safetensors: is missing: the best model, of step %lld", v->path,
-                 (long long)v->best.step);
-    }
     if (!asc_error(v->ctx) && planned > 0 && step > planned) {
         asc_fail(v->ctx, ASC_ERR_FORMAT, "%s: has planned %lld steps, but the checkpoint is of step %lld", config,
                  (long long)planned, (long long)step);
@@ -117,13 +106,15 @@ static void check_checkpoint(verifier *v, const asc_safetensors *file)
     asc_path_free(v->ctx, config);
 }
 
-/* That the run's models are those that the checkpoint goes with. */
+/* That the run has its best model, under one of the names that this has while it is written. */
 static void check_best(verifier *v)
 {
     asc_folder names;
-    bool lost;
-    if (asc_folder_name(&names, v->ctx, v->path) == ASC_OK) {
-        asc_folder_check(&names, &v->best, &lost);
+    bool lost = false;
+    if (asc_folder_name(&names, v->ctx, v->path) == ASC_OK && asc_folder_check(&names, &v->best, &lost) == ASC_OK &&
+        lost) {
+        asc_fail(v->ctx, ASC_ERR_FORMAT, "%s: is missing: the best model, of step %lld", names.model,
+                 (long long)v->best.step);
     }
     asc_folder_close(&names);
 }
@@ -284,6 +275,8 @@ static void check_missing(verifier *v, const char *name, const char *path)
         }
     } else if (strcmp(name, "checkpoint.safetensors") == 0 && has(v, "model.safetensors")) {
         asc_fail(v->ctx, ASC_ERR_FORMAT, "%s: is missing: without it the run can't go on", path);
+    } else if (strcmp(name, "model.safetensors") == 0) {
+        check_best(v);
     } else if (strcmp(name, "metrics.jsonl") == 0 && v->metrics_bytes > 0) {
         asc_fail(v->ctx, ASC_ERR_FORMAT, "%s: is missing: the checkpoint knows of %lld bytes", path,
                  (long long)v->metrics_bytes);
