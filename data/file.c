@@ -288,8 +288,7 @@ static bool is_of_process(const char *path)
         memcpy(folder, path, (size_t)(slash - path) + 1);
         folder[slash - path + 1] = '\0';
     }
-    return realpath(folder, real) &&
-           (strcmp(real, "/dev") == 0 || strncmp(real, "/dev/", 5) == 0 || strncmp(real, "/proc/", 6) == 0);
+    return realpath(folder, real) && (strcmp(real, "/dev") == 0 || strncmp(real, "/proc/", 6) == 0);
 }
 
 asc_status asc_file_begin(asc_file *file, asc_ctx *ctx, const char *path)

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include <ascgrad/corpus.h>
+#include <program/file.h>
 
 #include "data/names.h"
 #include "data/record.h"

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <program/file.h>
+
 #include "tensor/locale.h"
 
 /* ---- parts of one file ---- */

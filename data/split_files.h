@@ -11,9 +11,6 @@ enum { ASC_SPLITS = ASC_SPLIT_TEST + 1 };
  * file. Errors of asc_text_next. */
 asc_status asc_file_cuts(asc_ctx *ctx, const char *path, int64_t cuts[ASC_SPLITS + 1], int64_t *longest);
 
-/* Whether a part of a file's name tells the split: "train"; "valid", "validation", "val", "dev"; "test". */
-bool asc_name_tells(const char *name, asc_split_kind kind);
-
 /* The path of a folder's file for a split, new; to be freed with asc_split_path_free. NULL with the error set:
  * ASC_ERR_IO, there is none, or there are several; ASC_ERR_MEMORY. */
 char *asc_split_path(asc_ctx *ctx, const char *folder, asc_split_kind kind);

@@ -102,7 +102,7 @@ asc_status open_split(asc_ctx *ctx, opened *o, asc_split_kind kind, bool lines, 
     } else if (o->split && o->its_own) {
         asc_model_check_split(ctx, o->model, kind, o->split);
     }
-    if (kind == ASC_SPLIT_TEST && asc_error(ctx) == ASC_ERR_IO) { /* the split that is taken where none is asked for */
+    if (kind == ASC_SPLIT_TEST && o->its_own && asc_error(ctx) == ASC_ERR_IO) { /* a training may do without it */
         char missing[1024];
         snprintf(missing, sizeof missing, "%s", asc_error_message(ctx));
         asc_error_clear(ctx);

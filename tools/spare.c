@@ -1,11 +1,14 @@
 /* tools/spare.c: a file of results does not take the place of what it is made from. */
 #include "tools/spare.h"
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include <program/file.h>
 
 #include "tools/cli.h"
 #include "tools/spec.h"
@@ -39,10 +42,27 @@ typedef struct comparison {
     bool found;
 } comparison;
 
+static bool is_of_data(const char *name)
+{
+    return asc_name_tells(name, ASC_SPLIT_TRAIN) || asc_name_tells(name, ASC_SPLIT_VALID) ||
+           asc_name_tells(name, ASC_SPLIT_TEST);
+}
+
+/* A folder of data stands for the files of its splits. */
 static void compare(void *user, const char *path)
 {
     comparison *c = user;
     c->found |= is_file(path, c->file);
+    DIR *folder = c->found ? NULL : opendir(path);
+    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
+        char in_it[4096];
+        c->found |= is_of_data(entry->d_name) &&
+                    snprintf(in_it, sizeof in_it, "%s/%s", path, entry->d_name) < (int)sizeof in_it &&
+                    is_file(in_it, c->file);
+    }
+    if (folder) {
+        closedir(folder);
+    }
 }
 
 static bool is_of_spec(const char *spec, const struct stat *file)

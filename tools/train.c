@@ -386,10 +386,14 @@ static int show_profile(asc_ctx *ctx, asc_profile *profile, const struct profile
 }
 
 /* A trace takes the place of nothing that the training reads, nor of what is its run's. */
-static void spare_what_is_read(const asc_settings *settings, const char *run, const char *trace)
+static void spare_what_is_read(const asc_settings *settings, const struct train_args *args, const char *run)
 {
     static const char *const keys[] = {"data", "tokenizer", "init", "encoder"};
-    spare_inputs("profile", trace, 1, &run);
+    const char *trace = args->profile.path;
+    spare_inputs("profile", trace, 2, (const char *const[]){run, args->data_of});
+    for (int i = 0; trace && i < args->configs.n; i++) {
+        spare_inputs("profile", trace, 1, (const char *const[]){args->configs.value[i]});
+    }
     for (size_t i = 0; trace && i < sizeof keys / sizeof *keys; i++) {
         const char *named = asc_settings_text(settings, keys[i], NULL);
         spare_inputs("profile", trace, 1, &named);
@@ -411,7 +415,7 @@ int train_run(asc_ctx *ctx, asc_settings *settings, const struct train_args *arg
     catch_signals();
     watcher w = {.bar = progress_start()};
     on_terminal = w.bar.terminal;
-    spare_what_is_read(settings, folder, args->profile.path);
+    spare_what_is_read(settings, args, folder);
     asc_profile *profile = profile_start(ctx, &args->profile);
     asc_train_result result = {0};
     const asc_train_hooks hooks = {.progress = on_progress, .message = on_message, .user = &w, .working = on_working,

@@ -4,7 +4,7 @@
 #ifndef PROGRAM_FILE_H
 #define PROGRAM_FILE_H
 
-#include <ascgrad/base.h>
+#include <ascgrad/data.h>
 #include <stdio.h>
 
 #ifdef __cplusplus
@@ -47,6 +47,10 @@ ASC_API asc_status asc_output_write(asc_output *output, const void *bytes, size_
 /* Ends the writing: the file is there then, unless the context has an error, from writing or anything else. Returns
  * that. */
 ASC_API asc_status asc_output_end(asc_output *output);
+
+/* Whether a part of a file's name tells that a folder of data has the split there: "train"; "valid", "validation",
+ * "val", "dev"; "test". */
+ASC_API bool asc_name_tells(const char *name, asc_split_kind kind);
 
 /* Makes a folder that a program keeps its files in, or takes the one that stands there. A link is refused: what is
  * written into it would be written elsewhere. ASC_ERR_IO. */

@@ -80,6 +80,12 @@ cp run.json kept.json
 status 2 "$ASCGRAD" train $tiny --data run.json --out no --profile run.json
 has err '^ascgrad train: --profile: got run.json, which is what is read: expected another file$'
 same kept.json run.json
+mkdir texts
+for split in train valid test; do cp run.json texts/$split.txt; done
+status 2 "$ASCGRAD" train $tiny --data texts --out no --profile texts/train.txt
+same kept.json texts/train.txt
+echo '{"seed": 3}' >settings.json
+status 2 "$ASCGRAD" train $tiny --config settings.json --out no --profile settings.json
 cp few/model.safetensors kept.model
 status 2 "$ASCGRAD" train --resume few --steps 40 --profile few/model.safetensors
 same kept.model few/model.safetensors

@@ -184,7 +184,7 @@ static double pace_says(asc_experiment *e, const asc_plan_run *r)
 
 static double estimate(asc_experiment *e, const asc_plan_run *r)
 {
-    double whole = waits_for_nothing(e, r) ? 0 : pace_says(e, r), limit = limit_s(e, r);
+    double whole = waits_for_nothing(e, r) ? 0 : pace_says(e, r), limit = fmax(limit_s(e, r), r->wall_s);
     return whole > limit ? limit : whole; /* NaN stays */
 }
 
