@@ -50,6 +50,9 @@ static const char *const parts[ASC_SPLIT_TEST + 1][5] = {
 
 bool asc_name_tells(const char *name, asc_split_kind kind)
 {
+    if (!name || (unsigned)kind > ASC_SPLIT_TEST) {
+        return false;
+    }
     for (const char *part = name; *part; part += strspn(part, "._-")) {
         size_t n = strcspn(part, "._-");
         for (int i = 0; parts[kind][i]; i++) {
