@@ -190,32 +190,32 @@ static asc_status run_first(asc_ctx *ctx, asc_tape *tape, asc_segment *segment, 
     return status ? status : hand_out(ctx, tape, results, n_out);
 }
 
-asc_status asc_recompute(asc_ctx *ctx, asc_recompute_fn *fn, void *user, const asc_tensor *given, int n_in,
+asc_status asc_recompute(asc_ctx *ctx, asc_recompute_fn *fn, void *user, const asc_tensor *inputs, int n_in,
                          asc_tensor *outputs, int n_out)
 {
-    asc_tensor inputs[ASC_MAX_IN]; /* outputs may be written over them */
-    for (int i = 0; given && i < n_in && i < ASC_MAX_IN; i++) {
-        inputs[i] = given[i];
+    asc_tensor in[ASC_MAX_IN]; /* outputs may be written over them */
+    for (int i = 0; inputs && i < n_in && i < ASC_MAX_IN; i++) {
+        in[i] = inputs[i];
     }
     for (int i = 0; outputs && i < n_out; i++) {
         outputs[i] = asc_null();
     }
     asc_status status = ASC_NEED(ctx, "recompute: fn outputs inputs", (const void *)fn, outputs,
-                                 asc_unless_empty(given, n_in));
+                                 asc_unless_empty(inputs, n_in));
     if (status) {
         return status;
     }
     asc_tape *tape = ctx->status ? NULL : asc_tape_of(ctx);
-    if (!tape || check_call(ctx, inputs, n_in, n_out)) {
+    if (!tape || check_call(ctx, in, n_in, n_out)) {
         return ctx->status;
     }
     asc_node *results[ASC_MAX_OUT] = {NULL};
     asc_segment segment;
     const asc_again again = {fn, user, ctx->seed, ctx->step, ctx->random_ordinal};
     bool kept = ctx->recording && !tape->segment; /* else within a segment, or without gradients */
-    status = run_first(ctx, tape, kept ? &segment : NULL, &again, inputs, n_out, results);
+    status = run_first(ctx, tape, kept ? &segment : NULL, &again, in, n_out, results);
     if (kept && !status && segment.flows) {
-        status = record(ctx, &segment, &again, inputs, n_in, results, n_out);
+        status = record(ctx, &segment, &again, in, n_in, results, n_out);
     }
     if (kept && (status || !segment.flows)) {
         asc_tape_forget(ctx);

@@ -48,32 +48,40 @@ static asc_tensor join_post(asc_lm *lm, const asc_block *b, asc_tensor h, asc_te
     return b->residual ? norm_once(lm, join(lm, h, x), b->norm1) : drop(lm, norm_once(lm, x, b->norm1));
 }
 
+/* A block up to its feed-forward layer; h stays. */
+static asc_tensor mix_tokens(asc_lm *lm, asc_block *b, int64_t l, asc_tensor h, asc_mix_fn *mix, void *arg)
+{
+    if (!lm->pre_norm) {
+        return join_post(lm, b, h, mix(&b->mix, h, l, arg));
+    }
+    asc_tensor x = asc_lm_norm(lm, h, b->norm1), y = join(lm, h, mix(&b->mix, x, l, arg));
+    asc_let_go(x);
+    return y;
+}
+
+/* And from there on. */
+static asc_tensor feed_forward(asc_lm *lm, asc_block *b, asc_tensor h)
+{
+    if (!lm->pre_norm) {
+        return norm_once(lm, join(lm, h, asc_lm_feed_forward(lm, b, h)), b->norm2);
+    }
+    asc_tensor x = asc_lm_norm(lm, h, b->norm2), y = join(lm, h, asc_lm_feed_forward(lm, b, x));
+    asc_let_go(x);
+    return y;
+}
+
 /* Block l; h goes, unless it is lent. */
 static asc_tensor run_block(asc_lm *lm, int64_t l, asc_tensor h, bool lent, asc_mix_fn *mix, void *arg)
 {
     asc_block *b = &lm->blocks[l];
     const char *outer = asc_set_label(lm->ctx, b->label[0]);
-    asc_tensor x = lm->pre_norm ? asc_lm_norm(lm, h, b->norm1) : h, mixed = mix(&b->mix, x, l, arg), y;
-    if (lm->pre_norm) {
-        mixed = join(lm, h, mixed);
-        asc_let_go(x);
-    } else {
-        mixed = join_post(lm, b, h, mixed);
-    }
+    asc_tensor mixed = mix_tokens(lm, b, l, h, mix, arg);
     if (!lent) {
         asc_let_go(h);
     }
     asc_set_label(lm->ctx, b->label[1]);
-    if (lm->pre_norm) {
-        x = asc_lm_norm(lm, mixed, b->norm2);
-        y = join(lm, mixed, asc_lm_feed_forward(lm, b, x));
-        asc_let_go(x);
-        asc_let_go(mixed);
-    } else {
-        y = join(lm, mixed, asc_lm_feed_forward(lm, b, mixed));
-        asc_let_go(mixed);
-        y = norm_once(lm, y, b->norm2);
-    }
+    asc_tensor y = feed_forward(lm, b, mixed);
+    asc_let_go(mixed);
     asc_set_label(lm->ctx, outer);
     return y;
 }

@@ -144,6 +144,7 @@ has crossed/tables/targets.csv '^swarm,1000000000,1,1,,[0-9.e-]*,,,$'
 rm crossed/runs/*/model.safetensors
 status 3 "$ASCGRAD" experiment report crossed
 has crossed/report.md '^crossed/runs/swarm-2: not evaluated: ' # the runs' own evaluations count
+has crossed/report.md 'Quality on the valid split'
 lacks crossed/report.md '^Left out'
 
 # ---- curves that meet where they cross, and seeds that were evaluated nowhere alike ----

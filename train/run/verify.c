@@ -204,23 +204,28 @@ static void verify_summary(verifier *v, const char *path)
     tell_of(v, &(asc_verified){.file = path});
 }
 
+/* That the metrics are those that the checkpoint goes with, up to where it does. */
+static void compare_metrics(verifier *v, const char *path)
+{
+    struct stat info;
+    asc_metrics metrics = {.ctx = v->ctx, .path = path, .bytes = v->metrics_bytes,
+                           .fd = asc_file_open(v->ctx, path, O_RDONLY | O_NOFOLLOW)};
+    if (metrics.fd >= 0 && (fstat(metrics.fd, &info) || info.st_size < v->metrics_bytes)) {
+        asc_fail(v->ctx, ASC_ERR_FORMAT, "%s: has fewer than the %lld bytes that the checkpoint knows of", path,
+                 (long long)v->metrics_bytes);
+    } else if (metrics.fd >= 0) {
+        asc_metrics_check(&metrics, v->logged_step);
+    }
+    asc_metrics_close(&metrics);
+}
+
 static void verify_metrics(verifier *v, const char *path)
 {
     asc_run_lines lines;
     asc_run_lines_read(&lines, v->ctx, path);
     asc_run_lines_free(&lines);
-    asc_metrics metrics = {.ctx = v->ctx, .path = path, .fd = -1, .bytes = v->metrics_bytes};
-    struct stat info;
-    if (!asc_error(v->ctx) && (stat(path, &info) || info.st_size < v->metrics_bytes)) {
-        asc_fail(v->ctx, ASC_ERR_FORMAT, "%s: has fewer than the %lld bytes that the checkpoint knows of", path,
-                 (long long)v->metrics_bytes);
-    }
     if (!asc_error(v->ctx) && v->metrics_bytes > 0) {
-        metrics.fd = asc_file_open(v->ctx, path, O_RDONLY | O_NOFOLLOW);
-        if (metrics.fd >= 0) {
-            asc_metrics_check(&metrics, v->logged_step);
-        }
-        asc_metrics_close(&metrics);
+        compare_metrics(v, path);
     }
     tell_of(v, &(asc_verified){.file = path});
 }
