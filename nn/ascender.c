@@ -213,9 +213,12 @@ static outcome attend(const asc_layer *l, const asc_ascender_inputs *in, asc_ten
     }
     if (t->composed) {
         asc_ascender_parts p;
+        asc_scope_begin(l->ctx);
         if (compose(l, in, density, &p) == ASC_OK) {
             out = (outcome){p.y, p.rho, {p.loss_coh, p.loss_sep, p.loss_align}};
         }
+        const asc_tensor stay[] = {out.y, out.rho, out.losses.coh, out.losses.sep, out.losses.align};
+        asc_scope_end_but(l->ctx, stay, with_losses ? 5 : 2);
         return out;
     }
     asc_ascender_inputs used = without_idle(l, in);

@@ -423,12 +423,10 @@ static asc_tensor look_back(asc_layer *l, asc_tensor p, asc_tensor lengths)
 
 asc_tensor asc_grassmann_composed(asc_layer *l, asc_tensor x, asc_tensor lengths)
 {
-    asc_tensor z, p = coordinates_of(l, x, lengths, &z), g = mix(l, p, lengths), seen = look_back(l, p, lengths);
-    asc_tensor y = asc_grassmann_fuse(l, x, g, seen);
-    asc_release(z);
-    asc_release(p);
-    asc_release(g);
-    asc_release(seen);
+    asc_scope_begin(l->ctx);
+    asc_tensor z, p = coordinates_of(l, x, lengths, &z);
+    asc_tensor y = asc_grassmann_fuse(l, x, mix(l, p, lengths), look_back(l, p, lengths));
+    asc_scope_end_but(l->ctx, &y, 1);
     return y;
 }
 

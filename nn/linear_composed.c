@@ -67,8 +67,11 @@ static asc_tensor find_divisor(asc_ctx *ctx, asc_tensor B, const asc_linear_atte
 asc_tensor asc_linear_composed(asc_ctx *ctx, const asc_linear_attention_inputs *in,
                                const asc_linear_attention_options *o)
 {
+    asc_scope_begin(ctx);
     asc_tensor B = find_weights(ctx, in, o), v = asc_split_heads(ctx, in->v, o->heads);
-    return asc_join_heads(ctx, asc_div(ctx, asc_matmul(ctx, B, v), find_divisor(ctx, B, o)));
+    asc_tensor y = asc_join_heads(ctx, asc_div(ctx, asc_matmul(ctx, B, v), find_divisor(ctx, B, o)));
+    asc_scope_end_but(ctx, &y, 1);
+    return y;
 }
 
 /* f (B, N, H), or null without decays. */

@@ -89,6 +89,7 @@ static asc_tensor log_decays(asc_layer *l, asc_tensor r)
 static asc_tensor scan_composed(asc_layer *l, asc_tensor c, asc_tensor r, asc_tensor i)
 {
     asc_ctx *ctx = l->ctx;
+    asc_scope_begin(ctx);
     asc_tensor log_a = log_decays(l, r), a = asc_exp(ctx, log_a);
     asc_tensor root = asc_sqrt(ctx, asc_neg(ctx, asc_expm1(ctx, asc_scale(ctx, log_a, 2))));
     asc_tensor s = asc_mul(ctx, asc_mul(ctx, root, asc_sigmoid(ctx, i)), c);
@@ -96,6 +97,7 @@ static asc_tensor scan_composed(asc_layer *l, asc_tensor c, asc_tensor r, asc_te
         s = asc_add(ctx, s, asc_mul(ctx, a, asc_later(ctx, s, span)));
         a = asc_mul(ctx, a, asc_later(ctx, a, span));
     }
+    asc_scope_end_but(ctx, &s, 1);
     return s;
 }
 

@@ -203,6 +203,8 @@ void asc_node_unref(asc_node *node); /* NULL is accepted */
 /* Drops the scope's reference, if it is still there: for a tensor that something else keeps from here on. asc_release
  * would drop that one's keep instead. */
 void asc_disown(asc_tensor t);
+/* Ends the scope but for these of its tensors, which are from here on of the scope around it, or of the caller. */
+void asc_scope_end_but(asc_ctx *ctx, const asc_tensor *stay, int n);
 /* Lets go of a tensor that the library has made and that a caller's function may have kept since. */
 void asc_let_go(asc_tensor t);
 /* `made` out of `used`, which is needed no more. */

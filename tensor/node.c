@@ -208,6 +208,21 @@ void asc_scope_begin(asc_ctx *ctx)
 
 void asc_scope_end(asc_ctx *ctx)
 {
+    asc_scope_end_but(ctx, NULL, 0);
+}
+
+static bool is_among(const asc_tensor *list, int n, asc_tensor t)
+{
+    for (int i = 0; i < n; i++) {
+        if (asc_is_same(list[i], t)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void asc_scope_end_but(asc_ctx *ctx, const asc_tensor *stay, int n)
+{
     if (!ctx) {
         return;
     }
@@ -219,8 +234,16 @@ void asc_scope_end(asc_ctx *ctx)
         asc_fail(ctx, ASC_ERR_STATE, "scope_end: no scope has begun");
         return;
     }
-    size_t first = ctx->scopes[--ctx->n_scopes];
+    size_t first = ctx->scopes[--ctx->n_scopes], end = ctx->n_scoped;
     while (ctx->n_scoped > first) {
-        asc_disown(ctx->scoped[--ctx->n_scoped]);
+        asc_tensor t = ctx->scoped[--ctx->n_scoped];
+        if (!is_among(stay, n, t)) {
+            asc_disown(t);
+        }
+    }
+    for (size_t i = first; n > 0 && ctx->n_scopes > 0 && i < end; i++) {
+        if (is_among(stay, n, ctx->scoped[i])) {
+            ctx->scoped[ctx->n_scoped++] = ctx->scoped[i];
+        }
     }
 }

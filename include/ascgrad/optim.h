@@ -90,7 +90,8 @@ ASC_API int asc_optim_share_of(const asc_optim *optim, int i);
  * all parameters that had a gradient. */
 ASC_API asc_params *asc_optim_state(asc_optim *optim);
 
-/* The Euclidean norm of all gradients together, summed in double in an order of its own. */
+/* The Euclidean norm of all gradients together, summed in double in an order of its own; a tensor that is listed twice
+ * counts twice. */
 ASC_API double asc_grad_norm(asc_ctx *ctx, asc_params *params);
 
 /* What clipping to `clip` multiplies gradients of this norm by: min(1, clip/(norm + 1e-6)); 1 for clip <= 0. NaN where

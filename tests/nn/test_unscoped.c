@@ -15,6 +15,12 @@ static const char *const alone[][2] = {
     {"linear", "{\"heads\": 2, \"feature\": \"favor\", \"features\": 6, \"decay\": \"gated\"}"},
     {"conv", "{}"},
     {"recurrent", "{}"},
+    {"grassmann", "{\"r\": 4, \"offsets\": [1, 3], \"memory\": true, \"running_mean\": true, \"invariants\": true,"
+                  "\"composed\": true}"},
+    {"ascender", "{\"heads\": 2, \"positions\": \"rotary\", \"aux_coh\": 0.1, \"composed\": true}"},
+    {"ascender", "{\"heads\": 2, \"variant\": \"background\", \"composed\": true}"},
+    {"linear", "{\"heads\": 2, \"feature\": \"favor\", \"features\": 6, \"decay\": \"gated\", \"composed\": true}"},
+    {"recurrent", "{\"composed\": true}"},
 };
 
 static const char *const models[] = {
@@ -53,7 +59,7 @@ START_TEST(a_model_leaves_its_result_alone)
 }
 END_TEST
 
-/* Compositions aside, a mixing lets go of what it makes on the way. */
+/* A mixing lets go of what it makes on the way. */
 START_TEST(a_layer_leaves_its_result_alone)
 {
     asc_layer *l = asc_layer_new(ctx, alone[_i][0], 16, alone[_i][1], ASC_F32, 1);
