@@ -128,7 +128,10 @@ static inline asc_slot *asc_output_slot(const asc_edge *edge)
 {
     return &edge->record->slots[edge->record->n_in + edge->out];
 }
-void asc_record_ref(asc_record *r);
+static inline void asc_record_ref(asc_record *r)
+{
+    r->refs++;
+}
 void asc_record_unref(asc_ctx *ctx, asc_record *r);
 /* Lets go of all that a record holds: its backward pass is over. */
 void asc_record_free(asc_ctx *ctx, asc_record *r);
@@ -139,7 +142,7 @@ void asc_record_free(asc_ctx *ctx, asc_record *r);
 void asc_waiting_add(asc_tape *tape, asc_record *r);
 asc_record *asc_waiting_take(asc_tape *tape, uint64_t from); /* none below number `from`; NULL: no more */
 
-/* backward.c */
+/* gradients.c */
 /* Makes the storage of a leaf's gradient, unless it is there. */
 asc_status asc_leaf_grad(asc_node *leaf);
 /* Where the gradient goes that comes along an edge, made if it has to be; *fresh: nothing is there yet. NULL with the
@@ -147,6 +150,8 @@ asc_status asc_leaf_grad(asc_node *leaf);
 void *asc_grad_target(asc_ctx *ctx, const asc_edge *edge, bool *fresh);
 /* to += from, both of the shape and dtype of `like`. */
 void asc_grad_add(const asc_array *like, void *to, const void *from);
+
+/* backward.c */
 /* Walks the records that wait, down to number `first`, and adds to the gradients of what they depend on, unless
  * `status` is a failure already: then gradients only go. Returns the first failure. */
 asc_status asc_walk_back(asc_ctx *ctx, asc_tape *tape, uint64_t first, bool retain, asc_status status);
@@ -158,30 +163,29 @@ asc_status asc_segment_add(asc_call *call, bool flows);
 /* The backward pass of a record of asc_recompute. */
 asc_status asc_segment_backward(asc_ctx *ctx, asc_tape *tape, const asc_record *r);
 
-/* call.c */
-/* Scopes that a function, called when there were `begun`, has begun and not ended go; for one that it ended, and was
- * not its own, another begins, so that what its caller began is the caller's to end. Returns what it did; NULL:
- * neither. */
-const char *asc_balance_scopes(asc_ctx *ctx, size_t begun);
-/* The same of the op's functions, which `names` names, as an error. */
-void asc_call_balance(asc_call *call, const char *names);
-void asc_call_drop_scratch(asc_call *call, int kept); /* all but the first ones */
+/* descriptor.c */
 /* The name of input i, from op->inputs, into text[32]. */
 const char *asc_input_name(const asc_op *op, int i, char *text);
 bool asc_input_optional(const asc_op *op, int i);
 int asc_inputs_least(const asc_op *op);
 int asc_inputs_most(const asc_op *op);
-
-/* Whether a descriptor, which may be a user's, can be called, and checked; `by` is who asks. ASC_ERR_ARG. */
+bool asc_saves_input(const asc_op *op, int i);
+/* Whether the op can be called, and checked; `by` is who asks. ASC_ERR_ARG. */
 asc_status asc_op_check(asc_ctx *ctx, const char *by, const asc_op *op);
-
 /* The same of an op that is called, in no time where all is well. */
 asc_status asc_op_check_call(asc_ctx *ctx, const asc_op *op);
+
+/* call.c */
+/* Ends the scopes that a function, called when there were `begun`, has left open, and begins one for each that it ended
+ * without having begun it. Returns what the function did wrong; NULL: nothing. */
+const char *asc_balance_scopes(asc_ctx *ctx, size_t begun);
+/* The same of the op's functions, which `names` names, as an error. */
+void asc_call_balance(asc_call *call, const char *names);
+void asc_call_drop_scratch(asc_call *call, int kept); /* all but the first ones */
 /* asc_call_fail of any status, with a text that is whole. */
 asc_status asc_call_fail_as(asc_call *call, asc_status status, const char *text);
 /* The first value that is not finite is an error that names `what`. */
 asc_status asc_check_finite(asc_call *call, const asc_array *a, const char *what);
-bool asc_saves_input(const asc_op *op, int i);
 
 /* observe.c */
 /* A call that runs; start_s is NaN if nobody looks. */

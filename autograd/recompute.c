@@ -297,21 +297,6 @@ static bool same_kind(const asc_array *a, const asc_array *b)
     return a->ndim < 0 ? b->ndim < 0 : b->ndim >= 0 && a->dtype == b->dtype && asc_same_shape(a, b);
 }
 
-/* ---- float, and f64.awk makes the same for double ---- */
-
-static void add_f32(void *to, const void *from, int64_t n)
-{
-    asc_kernels_f32()->acc(to, from, n);
-}
-
-/* ---- end of float ---- */
-#include "autograd/recompute.f64.h"
-
-void asc_grad_add(const asc_array *like, void *to, const void *from)
-{
-    BY_DTYPE(like->dtype, add)(to, from, like->numel);
-}
-
 /* Adds the gradient `from`, which is no longer needed there, to the one that goes along an edge. */
 static asc_status move_grad(asc_ctx *ctx, asc_slot *from, const asc_edge *edge)
 {

@@ -132,11 +132,6 @@ asc_edge asc_edge_of(asc_node *node)
 
 /* ---- what a record holds ---- */
 
-void asc_record_ref(asc_record *r)
-{
-    r->refs++;
-}
-
 /* What is let go may call the caller's function, which may let go of more; so nothing is let go twice. */
 static void drop_slot(asc_ctx *ctx, asc_slot *slot)
 {

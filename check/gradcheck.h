@@ -117,10 +117,14 @@ const asc_op *asc_guard(asc_guarded *guarded, const asc_op *op, asc_guard_seen *
 /* Checks the options and fills in defaults. */
 asc_status asc_gradcheck_begin(asc_ctx *ctx, const asc_op *op, const asc_gradcheck_options *options,
                                asc_gradcheck_options *filled);
+
+/* parts.c */
 /* Inputs, outputs' shapes, cotangents, the plain pass: what all parts start from. */
 asc_status asc_check_prepare(asc_check *c);
 /* All parts of one sample. */
 asc_status asc_check_parts(asc_check *c);
+
+/* judge.c */
 asc_status asc_check_part_run(asc_check *c, const asc_check_part *part);
 /* Enters a comparison into the report. */
 void asc_check_judge(asc_check *c, const asc_check_value *value);

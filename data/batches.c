@@ -113,7 +113,7 @@ void asc_batches_free(asc_batches *b)
         asc_release(b->whole[i]);
     }
     asc_free(b->ctx, b->whole, (size_t)b->n * sizeof *b->whole);
-    asc_free(b->ctx, b->order, b->order ? (size_t)b->rows * sizeof *b->order + 1 : 0);
+    asc_free(b->ctx, b->order, (size_t)b->rows * sizeof *b->order + 1);
     asc_free(b->ctx, b, sizeof *b);
 }
 

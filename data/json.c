@@ -46,6 +46,11 @@ json_t *asc_json_parse(const char *text, size_t n, int64_t most, size_t flags, j
     return NULL;
 }
 
+void asc_text_drop(char *text)
+{
+    free(text);
+}
+
 /* ---- files ---- */
 
 /* An open file, at most so many bytes of it; how many there are, below 0 with the error set. */

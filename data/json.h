@@ -15,6 +15,9 @@ enum { ASC_JSON_TOKENIZER = 8000000, ASC_JSON_TENSORS = 2000000, ASC_JSON_RECORD
 /* json_loadb of at most `most` values; *where tells that it is more, too. A byte order mark is no part of the text. */
 json_t *asc_json_parse(const char *text, size_t n, int64_t most, size_t flags, json_error_t *where);
 
+/* Frees a text that jansson made. */
+void asc_text_drop(char *text);
+
 /* Reads a file that holds a JSON object, of at most 4 MiB. `own`: it lies in a run's folder, and must be a regular
  * file; else it may be a link, or a pipe that has a writer. New; NULL with the error set: ASC_ERR_IO,
  * ASC_ERR_FORMAT. */

@@ -328,6 +328,6 @@ asc_status asc_npy_write(asc_ctx *ctx, const char *path, asc_tensor tensor)
         asc_file_write(&file, m.values, m.value_bytes);
         status = asc_file_commit(&file);
     }
-    asc_free(ctx, m.packed, m.packed ? m.value_bytes : 0);
+    asc_free(ctx, m.packed, m.value_bytes);
     return status;
 }

@@ -227,7 +227,7 @@ asc_tensor asc_npy_read(asc_ctx *ctx, const char *path)
     if (asc_is_null(t) && asc_error(ctx) == ASC_OK) {
         bad(&p, "holds text, and no numbers");
     }
-    asc_free(ctx, b.at, b.at ? b.n + 1 : 0);
+    asc_free(ctx, b.at, b.n + 1);
     return t;
 }
 
@@ -323,7 +323,7 @@ static asc_status add_member(place *p, bytes b, const member *m, asc_params *int
     bytes content = {NULL, 0};
     asc_status status = unpack(p, b, m, &content);
     asc_tensor t = status ? asc_null() : read_npy(p, content);
-    asc_free(p->ctx, content.at, content.at ? content.n + 1 : 0);
+    asc_free(p->ctx, content.at, content.n + 1);
     if (!asc_is_null(t) && !asc_is_null(asc_params_find(into, p->name))) {
         bad(p, "is there already, expected distinct names");
         asc_release(t);
@@ -356,6 +356,6 @@ asc_status asc_npz_read(asc_ctx *ctx, const char *path, asc_params *into)
         status = next_member(&p, b, &at, &m);
         status = status ? status : add_member(&p, b, &m, into);
     }
-    asc_free(ctx, b.at, b.at ? b.n + 1 : 0);
+    asc_free(ctx, b.at, b.n + 1);
     return status;
 }

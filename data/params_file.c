@@ -21,7 +21,7 @@ asc_status asc_params_save(asc_ctx *ctx, const asc_params *params, const char *p
     }
     const asc_safetensors_pair checked = {ASC_SAFETENSORS_CRC, ""};
     status = list ? asc_safetensors_write(ctx, path, list, n, &checked, 1) : ASC_ERR_MEMORY;
-    asc_free(ctx, list, list ? bytes : 0);
+    asc_free(ctx, list, bytes);
     return status;
 }
 

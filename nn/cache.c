@@ -103,7 +103,7 @@ void asc_lm_cache_free(asc_lm_cache *c)
     for (size_t l = 0; c->given && l < layers; l++) {
         asc_release(c->given[l].inputs.state[0]);
     }
-    asc_free(ctx, c->given, c->given ? layers * sizeof *c->given : 0);
+    asc_free(ctx, c->given, layers * sizeof *c->given);
     asc_free(ctx, c->layer, layers * sizeof *c->layer);
     asc_free(ctx, c, sizeof *c);
 }

@@ -89,7 +89,7 @@ asc_tensor asc_pairs_begin(asc_lm *lm, asc_tensor x, asc_tensor lengths, asc_ten
 /* Logits (B, C) of hidden states; h goes. */
 asc_tensor asc_pairs_classify(asc_lm *lm, asc_tensor h, asc_tensor lengths);
 
-/* Whether the model can carry so many tokens. ASC_ERR_ARG. */
+/* carried.c: whether the model can carry so many tokens. ASC_ERR_ARG. */
 asc_status asc_lm_check_carry(asc_lm *lm, int64_t carry);
 
 /* The mixing of layer l of a pass in full, on what is carried; leaves behind what the next block needs. */
@@ -104,7 +104,8 @@ static inline double asc_lm_class_weight(const asc_lm *lm, int64_t c)
     return !lm->class_weights ? 1 : c >= 0 && c < lm->classes ? lm->class_weights[c] : 0;
 }
 
-/* What a function of a model begins with: `names` is its name and "lm", `head` the one that it is for, or -1. */
+/* lm_run.c: what a function of a model begins with: `names` is its name and "lm", `head` the one that it is for, or
+ * -1. */
 bool asc_lm_given(const asc_lm *lm, asc_tensor tokens, const char *names, int head);
 
 #endif

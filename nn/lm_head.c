@@ -311,7 +311,7 @@ asc_status asc_lm_set_class_weights(asc_lm *lm, const double *weights)
         }
     }
     size_t bytes = (size_t)lm->classes * sizeof *weights;
-    asc_free(lm->ctx, lm->class_weights, lm->class_weights ? bytes : 0);
+    asc_free(lm->ctx, lm->class_weights, bytes);
     lm->class_weights = weights && bytes > 0 ? asc_alloc(lm->ctx, bytes) : NULL;
     if (lm->class_weights) {
         memcpy(lm->class_weights, weights, bytes);

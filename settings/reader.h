@@ -83,6 +83,9 @@ json_t *asc_setting_json(const asc_setting *row, const void *values);
  * set, which names `name`. */
 json_t *asc_setting_parse(asc_ctx *ctx, const asc_setting *row, const char *name, const char *text);
 
+/* The value that a row has if none is given, as JSON; new, NULL if there is no default, or with the error set. */
+json_t *asc_setting_default(asc_ctx *ctx, const asc_setting *row);
+
 /* A value of a file as a row takes it: a number that stands there as text, "10k", or a whole one as 1e4; else the value
  * itself. New; NULL with the error set, which names `name`. */
 json_t *asc_setting_plain(asc_ctx *ctx, const asc_setting *row, const char *name, json_t *value);

@@ -104,7 +104,7 @@ static const char *flaw_of(const asc_setting *table, const asc_setting *row, siz
 
 static bool has_good_fallback(asc_ctx *ctx, const asc_setting *row)
 {
-    json_t *value = row->fallback ? asc_setting_parse(ctx, row, row->key, row->fallback) : NULL;
+    json_t *value = asc_setting_default(ctx, row);
     bool good = !row->fallback || (value && asc_setting_check(ctx, row, row->key, value) == ASC_OK);
     json_decref(value);
     return good;

@@ -51,7 +51,7 @@ asc_status asc_trainer_order(const asc_trainer *t, int64_t blocks, int64_t epoch
     if (places && batches) {
         group(t, blocks, epoch, places, batches);
     }
-    asc_free(t->ctx, places, places ? bytes : 0);
-    asc_free(t->ctx, batches, batches ? own : 0);
+    asc_free(t->ctx, places, bytes);
+    asc_free(t->ctx, batches, own);
     return asc_error(t->ctx);
 }

@@ -57,7 +57,7 @@ char *asc_path_folder(asc_ctx *ctx, const char *path)
 void asc_path_make_parents(const char *path)
 {
     char parent[4096];
-    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    for (const char *slash = strchr(path + (*path != 0), '/'); slash; slash = strchr(slash + 1, '/')) {
         bool left_again = strncmp(slash, "/../", 4) == 0 || strcmp(slash, "/..") == 0;
         snprintf(parent, sizeof parent, "%.*s", (int)(slash - path), path);
         if (!left_again && mkdir(parent, 0777) == 0) { /* if it fails, so will what comes after it */

@@ -241,11 +241,6 @@ static asc_status no_memory(asc_ctx *ctx)
 
 /* ---- values ---- */
 
-void asc_text_drop(char *text)
-{
-    free(text);
-}
-
 /* `steps` and `epochs` are two ways to say one thing: given on a later layer, each takes the other's place. */
 static void supersede(asc_settings *s, const asc_setting *row, asc_source from)
 {
@@ -368,11 +363,6 @@ asc_status asc_settings_option(asc_settings *s, const char *key, const char *val
     const asc_setting *row = asc_settings_find(s->ctx, name, &model);
     bool may_idle = model && row->flags & ASC_SETTING_REQUIRED && row->fallback;
     return may_idle && json_object_set_new(s->optional, row->key, json_false()) ? no_memory(s->ctx) : ASC_OK;
-}
-
-json_t *asc_setting_default(asc_ctx *ctx, const asc_setting *row)
-{
-    return row->fallback ? asc_setting_parse(ctx, row, row->key, row->fallback) : NULL;
 }
 
 int asc_settings_threads(const asc_settings *s)

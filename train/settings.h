@@ -5,6 +5,7 @@
 #include <ascgrad/corpus.h>
 #include <ascgrad/train.h>
 
+#include "data/json.h"
 #include "settings/reader.h"
 #include "train/path.h"
 
@@ -94,12 +95,6 @@ asc_status asc_settings_set_precision(const asc_settings *s);
 /* A list of mixings, with commas, by names or their beginnings: a JSON string if it is one, else an array. New; NULL
  * with the error set: ASC_ERR_ARG. `name` is what the setting was called. */
 json_t *asc_settings_mix(asc_ctx *ctx, const char *name, const char *text);
-
-/* Frees a text that jansson made. */
-void asc_text_drop(char *text);
-
-/* The value that a setting has if none is given, as JSON; new, NULL if there is no default. */
-json_t *asc_setting_default(asc_ctx *ctx, const asc_setting *row);
 
 /* Compares a split with the checksum that a run's config.json has of it, if it has one. ASC_ERR_FORMAT: it is
  * another. */

@@ -47,7 +47,7 @@ void asc_streams_close(asc_trainer *t)
     for (int64_t i = 0; t->streams && i < asc_trainer_streams(t); i++) {
         asc_lm_carried_free(t->streams[i]);
     }
-    asc_free(t->ctx, t->streams, t->streams ? (size_t)asc_trainer_streams(t) * sizeof *t->streams : 0);
+    asc_free(t->ctx, t->streams, (size_t)asc_trainer_streams(t) * sizeof *t->streams);
 }
 
 /* Where the next step goes on: in the streams of a stage, which begin anew in every epoch. */

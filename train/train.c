@@ -489,7 +489,7 @@ static void clear(asc_trainer *t)
 {
     asc_metrics_close(&t->metrics);
     asc_folder_close(&t->folder);
-    asc_free(t->ctx, t->order, t->order ? (size_t)t->blocks * sizeof *t->order : 0);
+    asc_free(t->ctx, t->order, (size_t)t->blocks * sizeof *t->order);
     asc_streams_close(t);
     asc_tree_close(&t->tree);
     asc_optim_free(t->optim);

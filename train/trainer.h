@@ -135,11 +135,15 @@ asc_status asc_trainer_check_state(const asc_trainer *t);
 /* The bits per byte of the validation split, if the mean loss there is `loss`. */
 double asc_bits_per_byte(const asc_trainer *t, double loss);
 
+/* ---- order.c ---- */
+
+/* Puts the first `blocks` blocks of an epoch in order. ASC_ERR_MEMORY. */
+asc_status asc_trainer_order(const asc_trainer *t, int64_t blocks, int64_t epoch);
+
+/* ---- inputs.c ---- */
+
 /* The most inputs that one of a split's blocks which[0 … n-1] has for the model: of a classifier, of what is given. */
 int64_t asc_trainer_width(const asc_trainer *t, const asc_split *split, const int32_t *which, int64_t n);
-
-/* order.c: puts the first `blocks` blocks of an epoch in order. ASC_ERR_MEMORY. */
-asc_status asc_trainer_order(const asc_trainer *t, int64_t blocks, int64_t epoch);
 
 /* Where its steps take their batches from. */
 asc_batch_source asc_trainer_source(const asc_trainer *t);
@@ -202,15 +206,15 @@ void asc_trainer_swap_average(asc_trainer *t, const asc_lm *lm);
 /* Writes the checkpoint, for which the others hand over what they keep of a divided optimiser. */
 asc_status asc_ranks_write_checkpoint(asc_trainer *t, const asc_params *carried, const char *held);
 
-/* Rank 0: the others take the next step with it; it is done. It is alive, where it has long been silent. It gets what
- * the others' shards carry. It is over, with the context's error or none. */
+/* ranks/ranks.c, on rank 0: the others take the next step with it; it is done. It is alive, where it has long been
+ * silent. It gets what the others' shards carry. It is over, with the context's error or none. */
 void asc_ranks_step(asc_trainer *t);
 void asc_ranks_step_done(asc_trainer *t);
 void asc_ranks_alive(asc_trainer *t);
 void asc_ranks_gather(asc_trainer *t);
 void asc_ranks_end(asc_trainer *t);
 
-/* The others: until the end, with rank 0's error or none. */
+/* ranks/follow.c, on the others: until the end, with rank 0's error or none. */
 asc_status asc_ranks_follow(asc_trainer *t);
 
 /* ---- pace.c ---- */

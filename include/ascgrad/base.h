@@ -142,7 +142,8 @@ ASC_API asc_status asc_fail_on(asc_ctx *ctx, asc_status status, const char *subj
 
 /* ---- memory: the context's allocator, failures recorded as ASC_ERR_MEMORY ---- */
 
-/* `bytes` of memory aligned to 64 bytes, not initialised. NULL on failure. asc_free with the same size. */
+/* `bytes` of memory aligned to 64 bytes, not initialised. NULL on failure. asc_free with the same size; NULL is
+ * accepted there, with any. */
 ASC_API void *asc_alloc(asc_ctx *ctx, size_t bytes);
 ASC_API void asc_free(asc_ctx *ctx, void *memory, size_t bytes);
 

@@ -69,8 +69,8 @@ static asc_status room_make(asc_ctx *ctx, const asc_pooling_options *p, int64_t 
 
 static void room_free(asc_ctx *ctx, pool_room *room)
 {
-    asc_free(ctx, room->sum, room->sum ? room->sum_bytes : 0);
-    asc_free(ctx, room->rows, room->rows ? room->rows_bytes : 0);
+    asc_free(ctx, room->sum, room->sum_bytes);
+    asc_free(ctx, room->rows, room->rows_bytes);
 }
 
 /* The mean of n states, summed up in double. */

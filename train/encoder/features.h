@@ -28,6 +28,10 @@ struct asc_features {
     int64_t parts, capacity;
 };
 
+/* features_share.c: those of rank 0 of several to the others, which have none: the same, or new ones, held in memory.
+ * On all ranks, after an error, too, which then is all's. ASC_ERR_MEMORY, ASC_ERR_IO. */
+asc_features *asc_features_share(asc_ctx *ctx, asc_features *own);
+
 /* A building of features under way. */
 typedef struct asc_features_work {
     asc_features *f;
@@ -41,12 +45,10 @@ typedef struct asc_features_work {
     double told_s;                /* when the progress was told */
 } asc_features_work;
 
+/* ---- features_part.c ---- */
+
 /* Cuts the distinct sentences into parts, and finds each sentence's place. ASC_ERR_MEMORY. */
 asc_status asc_features_cut(asc_features_work *w);
-
-/* features_share.c: those of rank 0 of several to the others, which have none: the same, or new ones, held in memory.
- * On all ranks, after an error, too, which then is all's. ASC_ERR_MEMORY, ASC_ERR_IO. */
-asc_features *asc_features_share(asc_ctx *ctx, asc_features *own);
 
 /* Opens the file of part i, if it is there, and checks it: *there. A damaged one is not there, which `tell` tells.
  * ASC_ERR_MEMORY. */

@@ -62,7 +62,7 @@ asc_status asc_sentence_order_make(const asc_sentences *s, asc_sentence_order *o
 void asc_sentence_order_free(asc_ctx *ctx, asc_sentence_order *order)
 {
     size_t bytes = (size_t)(order->all + 1) * sizeof *order->at;
-    asc_free(ctx, order->at, order->at ? bytes : 0);
-    asc_free(ctx, order->starts, order->starts ? bytes : 0);
+    asc_free(ctx, order->at, bytes);
+    asc_free(ctx, order->starts, bytes);
     *order = (asc_sentence_order){0};
 }

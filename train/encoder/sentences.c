@@ -59,7 +59,7 @@ static asc_status make_room(asc_sentences *s)
     size_t bytes = (size_t)capacity * sizeof *s->ends, used = (size_t)s->n * sizeof *s->ends;
     int64_t *ends = asc_alloc(s->ctx, bytes), *seconds = ends ? asc_alloc(s->ctx, bytes) : NULL;
     if (!seconds) {
-        asc_free(s->ctx, ends, ends ? bytes : 0);
+        asc_free(s->ctx, ends, bytes);
         return ASC_ERR_MEMORY;
     }
     if (used > 0) {

@@ -229,7 +229,7 @@ void asc_encoder_clear_weights(asc_encoder *e)
             release_affine(*(asc_affine *)(void *)((char *)&net->layer[l] + parts[i].at));
         }
     }
-    asc_free(e->ctx, net->layer, net->layer ? (size_t)net->layers * sizeof *net->layer : 0);
+    asc_free(e->ctx, net->layer, (size_t)net->layers * sizeof *net->layer);
     release_affine(net->norm);
     asc_release(net->place);
     asc_release(net->word);

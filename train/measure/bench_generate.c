@@ -91,7 +91,7 @@ asc_status asc_bench_generate(asc_ctx *ctx, const asc_settings *settings, int64_
                                 (long long)positions[i])
                      : time_tokens(&w, positions[i], steps, times, &ms[i]);
     }
-    asc_free(ctx, times, times ? bytes : 0);
+    asc_free(ctx, times, bytes);
     asc_lm_cache_free(w.cache);
     asc_lm_free(lm);
     return asc_error(ctx);

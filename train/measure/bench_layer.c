@@ -129,7 +129,7 @@ static asc_status measure(asc_ctx *ctx, const asc_settings *settings, int64_t le
                                            batch * length};
     }
     asc_scope_end(ctx);
-    asc_free(ctx, times, times ? bytes : 0);
+    asc_free(ctx, times, bytes);
     asc_layer_free(b.layer);
     return asc_error(ctx);
 }

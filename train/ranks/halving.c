@@ -112,7 +112,7 @@ asc_status asc_halving_open(asc_tree *t)
 
 static void drop(const asc_tree *t, void *memory, size_t bytes)
 {
-    asc_free(t->ctx, memory, memory ? bytes : 0);
+    asc_free(t->ctx, memory, bytes);
 }
 
 void asc_halving_close(asc_tree *t)
