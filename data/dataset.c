@@ -115,11 +115,9 @@ static void refuse(asc_ctx *ctx, const char *spec)
         return;
     }
     int reason = errno;
-    char list[400];
-    const char *near = nearly_named(ctx, spec);
-    asc_fail(ctx, ASC_ERR_IO, "%s: can't open: %s; expected %s%s%s%s", spec, strerror(reason),
-             asc_data_source_list(ctx, list, sizeof list), near ? "; did you mean '" : "", near ? near : "",
-             near ? "'?" : "");
+    char list[400], hint[ASC_NAME_HINT];
+    asc_fail(ctx, ASC_ERR_IO, "%s: can't open: %s; expected %s%s", spec, strerror(reason),
+             asc_data_source_list(ctx, list, sizeof list), asc_name_hint(nearly_named(ctx, spec), hint));
 }
 
 /* A data set and what it owns, in one piece of memory: after `self` the spec. */

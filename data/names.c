@@ -1,7 +1,6 @@
-/* data/names.c: names of splits, of kinds of tokenizers and of data sources in specs, and lists of what there is. */
+/* data/names.c: names of splits, of kinds of tokenizers and of data sources in specs. */
 #include "data/names.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include <ascgrad/data.h>
@@ -37,20 +36,4 @@ asc_status asc_name_check(asc_ctx *ctx, const char *who, const char *name)
         return asc_fail(ctx, ASC_ERR_ARG, "%s: the name is '%s', expected one without a colon", who, name ? name : "");
     }
     return ASC_OK;
-}
-
-asc_name_list asc_list_begin(char *text, size_t bytes)
-{
-    if (bytes > 0) {
-        text[0] = 0;
-    }
-    return (asc_name_list){text, bytes, 0};
-}
-
-void asc_list_add(asc_name_list *list, const char *item, bool last)
-{
-    const char *between = list->n == 0 ? "" : last ? " or " : ", ";
-    if (list->n < list->bytes) {
-        list->n += (size_t)snprintf(list->text + list->n, list->bytes - list->n, "%s%s", between, item);
-    }
 }

@@ -1,4 +1,4 @@
-/* data/names.h: specs that name a kind of tokenizer or a data source, and lists of what there is. */
+/* data/names.h: specs that name a kind of tokenizer or a data source. */
 #ifndef DATA_NAMES_H
 #define DATA_NAMES_H
 
@@ -13,14 +13,5 @@ bool asc_spec_names(const char *spec, const char *name);
 
 /* ASC_ERR_ARG: a name that no spec can have: none, an empty one, or one with a colon. `who` asks. */
 asc_status asc_name_check(asc_ctx *ctx, const char *who, const char *name);
-
-/* "a, b or c", item by item. */
-typedef struct asc_name_list {
-    char *text;
-    size_t bytes, n;
-} asc_name_list;
-
-asc_name_list asc_list_begin(char *text, size_t bytes);
-void asc_list_add(asc_name_list *list, const char *item, bool last);
 
 #endif

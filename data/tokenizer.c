@@ -83,16 +83,14 @@ asc_status asc_tokenizer_register(asc_ctx *ctx, const asc_tokenizer_kind *kind)
 /* Refuses a spec that is for no kind, and offers the nearest. */
 static void refuse(asc_ctx *ctx, const char *spec)
 {
-    char list[400], name[64];
+    char list[400], name[64], hint[ASC_NAME_HINT];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(spec, ":"), spec);
     const char *names[64] = {NULL};
     for (int i = 0; i < 63 && asc_tokenizer_kind_at(ctx, i); i++) {
         names[i] = asc_tokenizer_kind_at(ctx, i)->name;
     }
-    const char *guess = asc_name_guess(name, names);
-    asc_fail_on(ctx, ASC_ERR_ARG, "tokenizer", guess ? ": got '%s', expected %s; did you mean '%s'?"
-                                                     : ": got '%s', expected %s", spec,
-                asc_tokenizer_list(ctx, list, sizeof list), guess);
+    asc_fail_on(ctx, ASC_ERR_ARG, "tokenizer", ": got '%s', expected %s%s", spec,
+                asc_tokenizer_list(ctx, list, sizeof list), asc_name_hint(asc_name_guess(name, names), hint));
 }
 
 /* ---- making ---- */

@@ -160,7 +160,7 @@ static bool another_has_offsets(const asc_layer *l)
     const json_t *mix = json_object_get(l->reader->given, "mix"), *tuples;
     size_t i;
     json_array_foreach(json_object_get(l->reader->given, "tuples"), i, tuples) {
-        const char *name = json_string_value(json_is_array(mix) ? json_array_get(mix, i) : mix);
+        const char *name = asc_mix_of(mix, i);
         if (json_array_size(tuples) == 0 && (!name || strcmp(name, l->mixing->name) == 0)) {
             return true;
         }

@@ -152,10 +152,9 @@ asc_status asc_layer_hold(asc_layer *l, const char *name, const double *value)
     }
     status = asc_layer_try_hold(l, name, value, &held);
     if (!status && !held) {
-        const char *guess = asc_layer_guess_held(l, name);
-        status = asc_fail(l->ctx, ASC_ERR_ARG, guess ? "%s has no number '%s' that is trained; did you mean '%s'?"
-                                                     : "%s has no number '%s' that is trained",
-                          l->mixing->name, name, guess);
+        char hint[ASC_NAME_HINT];
+        status = asc_fail(l->ctx, ASC_ERR_ARG, "%s has no number '%s' that is trained%s", l->mixing->name, name,
+                          asc_name_hint(asc_layer_guess_held(l, name), hint));
     }
     asc_error_place(l->ctx, "layer_hold");
     return status;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <program/names.h>
+
 #include "nn/lm_parts.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
@@ -17,7 +19,7 @@ static asc_status check_mixings(asc_lm *lm, const asc_reader *c)
     size_t n = json_is_array(mix) ? json_array_size(mix) : 1;
     asc_status status = ASC_OK;
     for (size_t i = 0; i < n && !status; i++) {
-        const char *name = json_string_value(json_is_array(mix) ? json_array_get(mix, i) : mix);
+        const char *name = asc_mix_of(mix, i);
         bool named = name && strcmp(name, ASC_MIX_NONE) != 0;
         status = !named || asc_mixing_choose(lm->ctx, "mix", name, false) ? ASC_OK : asc_error(lm->ctx);
     }
@@ -349,7 +351,7 @@ void asc_lm_free(asc_lm *lm)
     }
     asc_free(lm->ctx, lm->blocks, (size_t)lm->layers * sizeof *lm->blocks);
     asc_params_free(lm->params);
-    asc_free(lm->ctx, lm->class_weights, lm->class_weights ? (size_t)lm->classes * sizeof *lm->class_weights : 0);
+    asc_free(lm->ctx, lm->class_weights, (size_t)lm->classes * sizeof *lm->class_weights);
     free(lm->config);
     asc_free(lm->ctx, lm, sizeof *lm);
 }
@@ -466,8 +468,9 @@ asc_status asc_lm_hold(asc_lm *lm, const char *name, const double *value)
         guess = guess ? guess : asc_layer_guess_held(&lm->blocks[l].mix, name);
     }
     if (!status && !any) {
-        status = asc_fail(lm->ctx, ASC_ERR_ARG, guess ? "no layer has a number '%s' that is trained; did you mean '%s'?"
-                                                      : "no layer has a number '%s' that is trained", name, guess);
+        char hint[ASC_NAME_HINT];
+        status = asc_fail(lm->ctx, ASC_ERR_ARG, "no layer has a number '%s' that is trained%s", name,
+                          asc_name_hint(guess, hint));
     }
     asc_error_place(lm->ctx, "lm_hold");
     return status;

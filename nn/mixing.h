@@ -87,6 +87,12 @@ asc_tensor asc_layer_next(asc_layer *l, asc_layer_cache *cache, asc_tensor x);
 /* The mixings of the context: the library's, then those registered; NULL past the last. */
 const asc_mixing *asc_mixing_of(const asc_ctx *ctx, int i);
 
+/* The name of layer `layer`'s mixing in a configuration's "mix", one name or a list; NULL: it has none. */
+static inline const char *asc_mix_of(const json_t *mix, size_t layer)
+{
+    return json_string_value(json_is_array(mix) ? json_array_get(mix, layer) : mix);
+}
+
 /* The mixing of a name that `setting` has; NULL with the error set, which offers the nearest. `or_none`: the caller has
  * ASC_MIX_NONE in its place, too. */
 const asc_mixing *asc_mixing_choose(asc_ctx *ctx, const char *setting, const char *name, bool or_none);

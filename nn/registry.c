@@ -70,10 +70,10 @@ const asc_mixing *asc_mixing_choose(asc_ctx *ctx, const char *setting, const cha
         snprintf(known + n, sizeof known - n, "%s%s", all ? ", " : "", names[all]);
     }
     names[all] = or_none ? ASC_MIX_NONE : NULL;
-    const char *guess = asc_name_guess(name, names);
     const char *more = or_none ? ", or " ASC_MIX_NONE " for pairs of sentences" : "";
-    asc_fail_on(ctx, ASC_ERR_ARG, setting, guess ? ": got '%s', expected one of %s%s; did you mean '%s'?"
-                                                 : ": got '%s', expected one of %s%s", name, known, more, guess);
+    char hint[ASC_NAME_HINT];
+    asc_fail_on(ctx, ASC_ERR_ARG, setting, ": got '%s', expected one of %s%s%s", name, known, more,
+                asc_name_hint(asc_name_guess(name, names), hint));
     return NULL;
 }
 

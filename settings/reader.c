@@ -211,7 +211,7 @@ static asc_status read_row(asc_reader *r, const asc_setting *table, const asc_se
         return ASC_OK;
     }
     if (!v) {
-        v = fallback = asc_setting_parse(r->ctx, row, row->key, row->fallback);
+        v = fallback = asc_setting_default(r->ctx, row);
     }
     asc_status status = v ? store(r, table, row, place, v, values) : asc_error(r->ctx);
     json_decref(fallback);
@@ -289,8 +289,8 @@ asc_status asc_reader_finish(asc_reader *r)
         bool nearest = !best || asc_name_distance(key, known) < asc_name_distance(key, best);
         best = asc_name_close(key, known) && nearest ? known : best;
     }
-    return asc_fail(r->ctx, ASC_ERR_ARG, "unknown setting '%s'%s%s%s", key, best ? "; did you mean '" : "",
-                    best ? best : "", best ? "'?" : "");
+    char hint[ASC_NAME_HINT];
+    return asc_fail(r->ctx, ASC_ERR_ARG, "unknown setting '%s'%s", key, asc_name_hint(best, hint));
 }
 
 char *asc_reader_text(asc_reader *r)

@@ -73,6 +73,7 @@ static void expect(const asc_setting *row, const json_t *got, char *text)
 {
     const char *name = json_string_value(got), *nearest = name && row->choices && row->choices[0]
                                                               ? asc_name_guess(name, row->choices) : NULL;
+    char hint[ASC_NAME_HINT];
     text[0] = 0;
     switch (row->type) {
     case ASC_SETTING_INT:
@@ -83,11 +84,7 @@ static void expect(const asc_setting *row, const json_t *got, char *text)
     case ASC_SETTING_CHOICE:
         append(text, "one of ");
         append_names(text, row->choices);
-        if (nearest) {
-            append(text, "; did you mean '");
-            append(text, nearest);
-            append(text, "'?");
-        }
+        append(text, asc_name_hint(nearest, hint));
         break;
     case ASC_SETTING_SET:
     case ASC_SETTING_HEADS:
@@ -298,7 +295,7 @@ asc_status asc_setting_check(asc_ctx *ctx, const asc_setting *row, const char *n
 
 static void free_ints(asc_ctx *ctx, asc_ints *list)
 {
-    asc_free(ctx, list->at, list->at ? (size_t)list->n * sizeof *list->at : 0);
+    asc_free(ctx, list->at, (size_t)list->n * sizeof *list->at);
     *list = (asc_ints){0};
 }
 
@@ -311,7 +308,7 @@ static void clear_one(asc_ctx *ctx, const asc_setting *row, void *values)
         *(char **)field = NULL;
     } else if (row->flags & ASC_SETTING_PER_HEAD && row->type == ASC_SETTING_REAL) {
         asc_reals *list = field;
-        asc_free(ctx, list->at, list->at ? (size_t)list->n * sizeof *list->at : 0);
+        asc_free(ctx, list->at, (size_t)list->n * sizeof *list->at);
         *list = (asc_reals){0};
     } else if (row->type == ASC_SETTING_INTS || row->type == ASC_SETTING_HEADS || row->type == ASC_SETTING_TUPLES ||
                row->flags & ASC_SETTING_PER_HEAD) {
@@ -574,4 +571,9 @@ json_t *asc_setting_parse(asc_ctx *ctx, const asc_setting *row, const char *name
         return NULL;
     }
     return value;
+}
+
+json_t *asc_setting_default(asc_ctx *ctx, const asc_setting *row)
+{
+    return row->fallback ? asc_setting_parse(ctx, row, row->key, row->fallback) : NULL;
 }

@@ -2,6 +2,7 @@
 #include <ascgrad/base.h>
 #include <program/names.h>
 
+#include <stdio.h>
 #include <string.h>
 
 enum { LONGEST = 63, LONGER = 4 };
@@ -90,4 +91,31 @@ const char *asc_name_guess(const char *name, const char *const *names)
     }
     const char *best = asc_name_nearest(name, names);
     return asc_name_close(name, best) ? best : NULL;
+}
+
+const char *asc_name_hint(const char *guess, char *text)
+{
+    if (text) {
+        text[0] = '\0';
+    }
+    if (text && guess) {
+        snprintf(text, ASC_NAME_HINT, "; did you mean '%s'?", guess);
+    }
+    return text ? text : "";
+}
+
+asc_name_list asc_list_begin(char *text, size_t bytes)
+{
+    if (text && bytes > 0) {
+        text[0] = '\0';
+    }
+    return (asc_name_list){text, text ? bytes : 0, 0};
+}
+
+void asc_list_add(asc_name_list *list, const char *item, bool last)
+{
+    if (list && item && list->n < list->bytes) {
+        const char *between = list->n == 0 ? "" : last ? " or " : ", ";
+        list->n += (size_t)snprintf(list->text + list->n, list->bytes - list->n, "%s%s", between, item);
+    }
 }

@@ -75,19 +75,18 @@ static void split_choices(const cli_option *o, char text[128], const char *names
 
 static const char *choose(const cli_option *o, const char *given)
 {
-    char text[128], expected[160] = "";
+    char text[128], expected[160], hint[ASC_NAME_HINT];
     const char *names[MOST_CHOICES + 1];
+    asc_name_list list = asc_list_begin(expected, sizeof expected);
     split_choices(o, text, names);
     for (int i = 0; names[i]; i++) {
         if (strcmp(names[i], given) == 0) {
             return given;
         }
-        size_t n = strlen(expected);
-        snprintf(expected + n, sizeof expected - n, "%s%s", i == 0 ? "" : names[i + 1] ? ", " : " or ", names[i]);
+        asc_list_add(&list, names[i], !names[i + 1]);
     }
-    const char *guess = asc_name_guess(given, names);
-    cli_wrong_usage("--%s: got '%s', expected %s%s%s%s", o->name, given, expected, guess ? "; did you mean '" : "",
-                    guess ? guess : "", guess ? "'?" : "");
+    cli_wrong_usage("--%s: got '%s', expected %s%s", o->name, given, expected,
+                    asc_name_hint(asc_name_guess(given, names), hint));
 }
 
 static void append(const cli_option *o, cli_list *list, const char *text)
@@ -379,18 +378,18 @@ static _Noreturn void refuse_kind(const char *word, const cli_command *const *ki
 {
     enum { MOST = 32 };
     const char *names[MOST + 1] = {NULL};
-    char list[400] = "";
+    char text[400];
+    asc_name_list list = asc_list_begin(text, sizeof text);
     for (int i = 0; kinds[i] && i < MOST; i++) {
         names[i] = cli_kind_name(kinds[i]);
-        size_t n = strlen(list);
-        snprintf(list + n, sizeof list - n, "%s%s", i == 0 ? "" : kinds[i + 1] ? ", " : " or ", names[i]);
+        asc_list_add(&list, names[i], !kinds[i + 1]);
     }
     const char *guess = word ? asc_name_guess(word, names) : NULL;
     if (!word) {
-        cli_wrong_usage("KIND (%s) is missing; see --help", list);
+        cli_wrong_usage("KIND (%s) is missing; see --help", text);
     }
     cli_wrong_usage(guess ? "unknown kind '%s'; did you mean '%s'?" : "unknown kind '%s'; expected %s", word,
-                    guess ? guess : list);
+                    guess ? guess : text);
 }
 
 /* Whoever gives an option of another kind should hear that, not of a typing error. */

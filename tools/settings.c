@@ -325,7 +325,7 @@ void cli_setting_values(const char *name, char *text, size_t size)
 /* Each key in one line with its value: a blank behind a colon is no place to break a line. */
 static void print_contents(const char *json)
 {
-    char text[800];
+    char text[2000];
     size_t n = 0;
     for (; *json && n < sizeof text - 1; json++) {
         if (*json != ' ' || json[-1] != ':') {

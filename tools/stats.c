@@ -374,9 +374,9 @@ static const kind *find_kind(const char *name)
             return &kinds[i];
         }
     }
-    const char *guess = asc_name_guess(name, names);
-    cli_wrong_usage("got '%s', expected pair, mcnemar, calibration, clusters or holm%s%s%s", name,
-                    guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
+    char hint[ASC_NAME_HINT];
+    cli_wrong_usage("got '%s', expected pair, mcnemar, calibration, clusters or holm%s", name,
+                    asc_name_hint(asc_name_guess(name, names), hint));
 }
 
 static void print_value(const char *key, const json_t *value)

@@ -28,7 +28,7 @@ static const cli_option own[] = {
     CLI_TRAINING(struct train_args),
     {0},
 };
-enum { MOST_OWN = 40, TEXT = 240 };
+enum { MOST_OWN = 40, TEXT = 480 };
 
 static void append(char *text, const char *before, const char *more)
 {

@@ -10,16 +10,12 @@
 #include <ascgrad/ops.h>
 #include <jansson.h>
 
+#include "nn/mixing.h"
+
 /* An output is a sum over a row's values, whose weights went through a softmax: some dozens of roundings. */
 static double rounding_of(asc_dtype dtype)
 {
     return 64 * (dtype == ASC_F64 ? DBL_EPSILON : (double)FLT_EPSILON);
-}
-
-static const char *mixing_of(json_t *config, size_t layer)
-{
-    json_t *mix = json_object_get(config, "mix");
-    return json_string_value(json_is_array(mix) ? json_array_get(mix, layer) : mix);
 }
 
 /* The numbers that a layer's mixing may freeze; NULL: none. */
@@ -68,7 +64,7 @@ static void add_still(json_t *list, const json_t *shared, const char *name, asc_
 /* What a layer freezes: what it was given, and what moves nothing. */
 static json_t *measure_layer(asc_ctx *ctx, asc_lm *lm, json_t *config, size_t layer, asc_tensor tokens)
 {
-    const char *const *names = names_of(ctx, mixing_of(config, layer));
+    const char *const *names = names_of(ctx, asc_mix_of(json_object_get(config, "mix"), layer));
     json_t *given = json_object_get(config, "freeze"), *first = json_array_get(given, 0);
     json_t *list = json_deep_copy(json_is_array(first) ? json_array_get(given, layer) : given);
     double rounding = rounding_of(asc_dtype_of(asc_params_at(asc_lm_params(lm), 0)));

@@ -413,7 +413,7 @@ static asc_status check_mixings(asc_ctx *ctx, const char *file, const json_t *co
     const json_t *mix = json_object_get(json_object_get(config, "model"), "mix");
     size_t n = json_is_array(mix) ? json_array_size(mix) : 1;
     for (size_t i = 0; i < n; i++) {
-        const char *name = json_string_value(json_is_array(mix) ? json_array_get(mix, i) : mix);
+        const char *name = asc_mix_of(mix, i);
         if (name && strcmp(name, ASC_MIX_NONE) != 0 && !asc_mixing_find(ctx, name)) {
             return asc_fail(ctx, ASC_ERR_FORMAT, "%s: the mixing '%.60s' is none of this program's: one that registers "
                             "it (asc_mixing_register) goes on with the run", file, name);

@@ -101,18 +101,13 @@ static void drop_idle(const asc_settings *s, json_t *model)
     }
 }
 
-static const char *mixing_at(const json_t *mix, size_t layer)
-{
-    return json_string_value(json_is_array(mix) ? json_array_get(mix, layer) : mix);
-}
-
 /* Layers of another mixing can't start from the initial model's, whose settings they would not know either. */
 static asc_status check_mixings(const asc_settings *s, const json_t *base)
 {
     const json_t *theirs = json_object_get(base, "mix"), *ours = json_object_get(s->model, "mix");
     size_t layers = json_array_size(theirs) > json_array_size(ours) ? json_array_size(theirs) : json_array_size(ours);
     for (size_t l = 0; ours && l < (layers > 0 ? layers : 1); l++) {
-        const char *their = mixing_at(theirs, l), *our = mixing_at(ours, l);
+        const char *their = asc_mix_of(theirs, l), *our = asc_mix_of(ours, l);
         if (their && our && strcmp(their, our) != 0) {
             return asc_fail_on(s->ctx, ASC_ERR_ARG, "init", ": layer %zu of %s mixes by %s, expected %s", l,
                                s->values.init, their, our);

@@ -26,6 +26,19 @@ ASC_API bool asc_name_close(const char *name, const char *meant);
 /* The nearest of `names`, if it is close: what to offer to whoever wrote `name`. NULL if none is. */
 ASC_API const char *asc_name_guess(const char *name, const char *const *names);
 
+/* What an error message ends with: "; did you mean 'GUESS'?", or "" if that is NULL, into text[ASC_NAME_HINT]. Returns
+ * text. */
+enum { ASC_NAME_HINT = 160 };
+ASC_API const char *asc_name_hint(const char *guess, char *text);
+
+/* "a, b or c" into text[bytes], item by item. */
+typedef struct asc_name_list {
+    char *text;
+    size_t bytes, n;
+} asc_name_list;
+ASC_API asc_name_list asc_list_begin(char *text, size_t bytes);
+ASC_API void asc_list_add(asc_name_list *list, const char *item, bool last);
+
 /* ---- numbers as people write them ----
  * All of the text must be the number: no blanks, no other base, nothing that is not finite. false: it is none, and
  * *value stays. */

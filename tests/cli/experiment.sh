@@ -208,8 +208,7 @@ has err 'stopped; `ascgrad experiment run stopped` goes on'
 rm -rf stopped/tune/t-lr0.003-1
 echo '{"end": "done"}' >stopped/done/tune-t-lr0.003-1.json
 "$ASCGRAD" experiment run stopped >out 2>err &
-until [ -e stopped/tune/t-lr0.003-1/config.json ] || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
-sleep 0.2
+until [ -s stopped/tune/t-lr0.003-1/metrics.jsonl ] || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
 kill -INT $!
 wait $!
 status 0 "$ASCGRAD" experiment status stopped

@@ -72,12 +72,11 @@ static unsigned read_what(const char *list)
             char given[32];
             snprintf(given, sizeof given, "%.*s", (int)(n < 31 ? n : 31), list);
             const char *names[N_KINDS + 1] = {NULL};
-            char all[200] = "";
+            char all[200];
+            asc_name_list listed = asc_list_begin(all, sizeof all);
             for (i = 0; i < N_KINDS; i++) {
-                size_t used = strlen(all);
                 names[i] = kinds[i].name;
-                snprintf(all + used, sizeof all - used, "%s%s", i == 0 ? "" : i < N_KINDS - 1 ? ", " : " or ",
-                         names[i]);
+                asc_list_add(&listed, names[i], i == N_KINDS - 1);
             }
             const char *guess = asc_name_guess(given, names);
             cli_wrong_usage(guess ? "--what: there is no figure '%s'; did you mean '%s'?"

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <program/names.h>
+
 #include "tools/experiment/experiment.h"
 #include "tools/next.h"
 #include "tools/run_names.h"
@@ -44,10 +46,11 @@ static json_t *read_wants(const asc_experiment *e, const struct args *args)
         bool number = n == 1 && *at >= '1' && *at <= '9';
         json_t *name = number ? json_integer(*at - '0') : cli_json_text(at, n);
         if (!report_knows_figure(name)) {
-            const char *text = json_string_value(name), *guess = text ? report_guess_figure(text) : NULL;
+            const char *text = json_string_value(name);
+            char hint[ASC_NAME_HINT];
+            asc_name_hint(text ? report_guess_figure(text) : NULL, hint);
             json_decref(name);
-            cli_wrong_usage(guess ? "--figures: got '%.*s', expected of " REPORT_FIGURES "; did you mean '%s'?"
-                                  : "--figures: got '%.*s', expected of " REPORT_FIGURES, (int)n, at, guess);
+            cli_wrong_usage("--figures: got '%.*s', expected of " REPORT_FIGURES "%s", (int)n, at, hint);
         }
         json_array_append_new(figures, name);
         at += n + (at[n] == ',');

@@ -89,9 +89,9 @@ static asc_status check_key(asc_ctx *ctx, const char *key, const json_t *value)
             return is_right(&known[i], value) ? ASC_OK : refuse(ctx, &known[i], value);
         }
     }
-    const char *near = asc_name_guess(key, names);
-    return asc_fail(ctx, ASC_ERR_ARG, "report: unknown key '%.60s'%s%s%s", key, near ? "; did you mean '" : "",
-                    near ? near : "", near ? "'?" : "");
+    char hint[ASC_NAME_HINT];
+    return asc_fail(ctx, ASC_ERR_ARG, "report: unknown key '%.60s'%s", key,
+                    asc_name_hint(asc_name_guess(key, names), hint));
 }
 
 static bool is_system(const asc_experiment *e, const char *name)

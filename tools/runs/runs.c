@@ -157,11 +157,11 @@ static void check_sort(const asc_ctx *ctx, const char *key)
     for (int i = 0; i < n && !known; i++) {
         known = strcmp(names[i], key) == 0 || strcmp(names[i], name) == 0;
     }
-    const char *near = known ? NULL : asc_name_guess(name, names);
+    char hint[ASC_NAME_HINT];
+    asc_name_hint(known ? NULL : asc_name_guess(name, names), hint);
     free(names);
     if (!known) {
-        cli_wrong_usage("--sort: got '%s', expected name, age, loss, speed, steps, state or a setting%s%s%s", key,
-                        near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+        cli_wrong_usage("--sort: got '%s', expected name, age, loss, speed, steps, state or a setting%s", key, hint);
     }
 }
 

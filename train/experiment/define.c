@@ -340,9 +340,9 @@ static asc_status refuse_scale(asc_ctx *ctx, json_t *scales, const char *scale)
         }
     }
     names[count] = NULL;
-    const char *guess = asc_name_guess(scale, names);
-    return asc_fail_on(ctx, ASC_ERR_ARG, "scale", guess ? ": there is no '%s', expected one of %s; did you mean '%s'?"
-                                                        : ": there is no '%s', expected one of %s", scale, list, guess);
+    char hint[ASC_NAME_HINT];
+    return asc_fail_on(ctx, ASC_ERR_ARG, "scale", ": there is no '%s', expected one of %s%s", scale, list,
+                       asc_name_hint(asc_name_guess(scale, names), hint));
 }
 
 /* Of systems that are there, and no seeds that all have. */

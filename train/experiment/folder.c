@@ -14,6 +14,7 @@
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 #include "train/experiment/experiment.h"
+#include "train/run/no_run.h"
 #include "train/settings.h"
 
 /* ---- names ---- */
@@ -364,10 +365,7 @@ static bool has_diverged(const asc_experiment *e, const char *name)
 void asc_folder_look(asc_experiment *e, asc_plan_run *r)
 {
     asc_experiment_run *info = &r->info;
-    char *config = asc_path_join(e->ctx, info->folder, "config.json");
-    bool begun = config && asc_path_exists(config);
-    asc_path_free(e->ctx, config);
-    bool done = begun && is_there(e, "done", info->name, ".json");
+    bool begun = asc_is_run(info->folder), done = begun && is_there(e, "done", info->name, ".json");
     info->diverged = done && info->tuning && has_diverged(e, info->name);
     info->state = done                                           ? ASC_EXPERIMENT_STATE_DONE
                   : r->claim || is_claimed(e, info->name)        ? ASC_EXPERIMENT_STATE_RUNNING

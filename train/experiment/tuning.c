@@ -8,6 +8,7 @@
 
 #include "tensor/need.h"
 #include "train/experiment/experiment.h"
+#include "train/run/no_run.h"
 
 /* Reads a run that has begun; one that is done is read once. */
 static asc_status measure(asc_experiment *e, asc_plan_run *r)
@@ -15,10 +16,7 @@ static asc_status measure(asc_experiment *e, asc_plan_run *r)
     if (r->measured || r->info.state == ASC_EXPERIMENT_STATE_OPEN || r->info.state == ASC_EXPERIMENT_STATE_WAITING) {
         return ASC_OK;
     }
-    char *config = asc_path_join(e->ctx, r->info.folder, "config.json");
-    bool begun = config && asc_path_exists(config);
-    asc_path_free(e->ctx, config);
-    asc_run *run = begun ? asc_run_read(e->ctx, r->info.folder) : NULL;
+    asc_run *run = asc_is_run(r->info.folder) ? asc_run_read(e->ctx, r->info.folder) : NULL;
     if (run) {
         const asc_run_info *info = asc_run_info_of(run);
         r->valid_loss = r->info.diverged ? NAN : info->best.valid_loss;

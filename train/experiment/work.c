@@ -12,6 +12,7 @@
 #include "tensor/need.h"
 #include "train/experiment/experiment.h"
 #include "train/run/folder.h"
+#include "train/run/no_run.h"
 
 /* ---- taking ---- */
 
@@ -249,9 +250,7 @@ const char *asc_experiment_settings_file(asc_experiment *e, int run, bool *resum
         asc_fail(e->ctx, ASC_ERR_ARG, "experiment_settings_file: run %d is not claimed", run);
         return NULL;
     }
-    char *config = asc_path_join(e->ctx, e->runs[run].info.folder, "config.json");
-    *resume = config && asc_path_exists(config);
-    asc_path_free(e->ctx, config);
+    *resume = asc_is_run(e->runs[run].info.folder);
     return e->runs[run].settings;
 }
 
@@ -277,13 +276,11 @@ const char *asc_experiment_data_of(asc_experiment *e, int run)
     json_t *wanted = name_data(e, &e->runs[run]);
     for (int i = 0; wanted && !folder && i < e->n; i++) {
         const asc_plan_run *r = &e->runs[i];
-        char *config = i == run ? NULL : asc_path_join(e->ctx, r->info.folder, "config.json");
-        if (config && asc_path_exists(config)) {
+        if (i != run && asc_is_run(r->info.folder)) {
             json_t *named = name_data(e, r);
             folder = json_equal(named, wanted) ? r->info.folder : NULL;
             json_decref(named);
         }
-        asc_path_free(e->ctx, config);
     }
     json_decref(wanted);
     return folder;
