@@ -65,8 +65,7 @@ static const char *unfit(const asc_node *leaf, const asc_node *where)
     if (asc_wants_grad(where)) {
         return "requires a gradient";
     }
-    bool own = where->storage == leaf->storage || asc_arrays_overlap(&where->array, &leaf->array);
-    return own ? "is the leaf's own memory" : NULL;
+    return asc_arrays_overlap(&where->array, &leaf->array) ? "is the leaf's own memory" : NULL;
 }
 
 asc_status asc_grad_into(asc_tensor leaf, asc_tensor where, bool holds)
@@ -115,13 +114,13 @@ static asc_status open_slot(asc_call *call, const asc_slot *slot, asc_array *a, 
     *a = slot->array;
     if (!slot->storage) {
         a->data = NULL;
-    } else if (slot->storage->version != slot->version) {
+    } else if (asc_storage_changed(slot->storage, slot->stamp, slot->range)) {
         return asc_fail(call->ctx, ASC_ERR_STATE,
                         "backward: %s: %s %d was overwritten after the forward pass, and its old value is needed",
                         call->op->name, kind, i);
     } else if (slot->rounded) {
         asc_status status = asc_storage_widen(call->ctx, slot->storage);
-        a->data = (char *)slot->storage->data + slot->offset;
+        a->data = (char *)slot->storage->data + slot->range.from;
         return status;
     }
     return ASC_OK;

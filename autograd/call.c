@@ -151,7 +151,7 @@ static bool same_kind(const asc_array *a, const asc_array *b)
 static asc_storage *taken_over(const asc_node *node)
 {
     asc_storage_ref(node->storage);
-    node->storage->version++;
+    node->storage->stamp.writes++;
     return node->storage;
 }
 

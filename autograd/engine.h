@@ -18,9 +18,9 @@ typedef struct asc_edge {
 typedef struct asc_slot {
     asc_array array;
     asc_storage *storage;  /* NULL: not saved */
-    bool rounded;          /* bfloat16 will do, from */
-    ptrdiff_t offset;      /* that byte of the storage on, wherever this is when it is needed */
-    uint32_t version;      /* of the storage when it was saved */
+    bool rounded;          /* bfloat16 will do */
+    asc_extent range;       /* of the storage, wherever that is when it is needed */
+    asc_stamp stamp;       /* of the storage when it was saved */
     asc_edge edge;         /* of an input, with a reference */
     bool flows;            /* of an output: it may get a gradient, */
     asc_storage *grad;     /* this one, while a backward pass is under way; NULL: none has come yet */
@@ -29,7 +29,8 @@ typedef struct asc_slot {
 /* Something from before a segment that it reads. */
 typedef struct asc_seen {
     asc_storage *storage; /* with a reference */
-    uint32_t version;
+    asc_stamp stamp;
+    asc_extent range;      /* of all that was read of it */
     asc_node *leaf;       /* that requires its gradient, with a reference; NULL: another tensor */
     asc_tensor tensor;    /* whichever, without one */
 } asc_seen;
@@ -55,7 +56,7 @@ struct asc_record {
 };
 
 /* Memory for records: blocks of sizes a fixed step apart, cut out of chunks, which serve again. */
-enum { ASC_ATTRS_BYTES = 1024, ASC_BLOCK_STEP = 256, ASC_BLOCK_SIZES = 43 };
+enum { ASC_ATTRS_BYTES = 1024, ASC_BLOCK_STEP = 256, ASC_BLOCK_SIZES = 48 };
 typedef struct asc_blocks {
     void *free[ASC_BLOCK_SIZES]; /* lists: the first word is the next one's address */
     char *rest;                  /* of the last chunk */

@@ -43,7 +43,7 @@ static void *leaf_grad_target(asc_node *leaf, bool *fresh)
         tape->reached = leaf;
         asc_node_ref(leaf);
     }
-    leaf->grad->storage->version++;
+    asc_storage_add_gradient(leaf->grad->storage, &leaf->grad->array);
     return leaf->grad->array.data;
 }
 

@@ -33,16 +33,18 @@ static asc_status note(asc_ctx *ctx, asc_tape *tape, asc_node *node)
         return ASC_OK;
     }
     asc_node *leaf = node->requires_grad ? node : NULL;
+    asc_extent range = asc_storage_extent(node->storage, &node->array);
     for (size_t i = 0; i < tape->n_seen; i++) {
-        if (tape->seen[i].storage == node->storage && (tape->seen[i].leaf == leaf || !leaf)) {
+        asc_seen *seen = &tape->seen[i];
+        if (seen->storage == node->storage && (seen->leaf == leaf || !leaf)) {
+            seen->range = asc_extent_both(seen->range, range);
             return ASC_OK;
         }
     }
     if (!asc_grow(ctx, &tape->seen, &tape->cap_seen, tape->n_seen + 1, sizeof *tape->seen)) {
         return ASC_ERR_MEMORY;
     }
-    tape->seen[tape->n_seen++] = (asc_seen){node->storage, node->storage->version, leaf,
-                                               asc_handle(node)};
+    tape->seen[tape->n_seen++] = (asc_seen){node->storage, node->storage->stamp, range, leaf, asc_handle(node)};
     asc_storage_ref(node->storage);
     if (leaf) {
         asc_node_ref(leaf);
@@ -234,7 +236,7 @@ static asc_status check_unchanged(asc_ctx *ctx, const asc_record *r)
     for (int i = 0; i < r->n_in; i++) {
         const asc_slot *slot = &r->slots[i];
         bool moved = slot->storage && slot->edge.leaf && slot->edge.leaf->storage != slot->storage; /* asc_set_data */
-        if (moved || (slot->storage && slot->storage->version != slot->version)) {
+        if (moved || (slot->storage && asc_storage_changed(slot->storage, slot->stamp, slot->range))) {
             return asc_fail(ctx, ASC_ERR_STATE, "backward: recompute: input %d was overwritten after the forward pass, "
                             "and its old value is needed", i);
         }
@@ -242,7 +244,8 @@ static asc_status check_unchanged(asc_ctx *ctx, const asc_record *r)
     const asc_seen *seen = r->seen ? r->seen->data : NULL;
     for (size_t i = 0; i < r->n_seen; i++) {
         const asc_node *node = asc_node_of(seen[i].tensor); /* NULL: gone, which the function finds out itself */
-        if (seen[i].storage->version != seen[i].version || (node && node->storage != seen[i].storage)) {
+        if (asc_storage_changed(seen[i].storage, seen[i].stamp, seen[i].range) ||
+            (node && node->storage != seen[i].storage)) {
             return asc_fail(ctx, ASC_ERR_STATE, "backward: recompute: a tensor that the function reads was overwritten "
                             "after the forward pass, and its old value is needed");
         }

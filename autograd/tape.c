@@ -224,17 +224,18 @@ static asc_record *new_record(const asc_call *call, asc_tape *tape)
 static void save(asc_ctx *ctx, asc_slot *slot, asc_storage *storage)
 {
     slot->storage = storage;
-    slot->version = storage->version;
+    slot->stamp = storage->stamp;
+    slot->range = asc_storage_extent(storage, &slot->array);
     asc_storage_ref_whole(ctx, storage);
 }
 
 static asc_status save_rounded(asc_ctx *ctx, asc_slot *slot, asc_storage *storage)
 {
     asc_status status = asc_storage_ref_rounded(ctx, storage, &asc_packed_kernel_active()->rounding);
-    slot->offset = (char *)slot->array.data - (char *)storage->data;
+    slot->range = asc_storage_extent(storage, &slot->array);
     slot->rounded = !status;
     slot->storage = status ? NULL : storage;
-    slot->version = storage->version;
+    slot->stamp = storage->stamp;
     return status;
 }
 
@@ -281,6 +282,8 @@ static void fill_results(const asc_call *call, uint32_t no_grad_out, asc_record 
             e->out[i]->record = r;
             e->out[i]->out = i;
             asc_record_ref(r);
+        } else if (e->out[i]) { /* a segment's may be null */
+            e->out[i]->cut = "is an output that no gradient flows from";
         }
     }
     for (int i = 0; i < call->n_saved; i++) {

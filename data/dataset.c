@@ -152,7 +152,8 @@ asc_dataset *asc_dataset_open(asc_ctx *ctx, const char *spec)
     h->bytes = bytes;
     h->data = (asc_dataset){ctx, source, h->self, strcpy((char *)h->self + source->size, spec)};
     const char *colon = source->takes ? NULL : strchr(h->data.spec, ':');
-    if (source->open && source->open(&h->data, colon ? colon + 1 : NULL)) {
+    asc_status status = source->open ? source->open(&h->data, colon ? colon + 1 : NULL) : ASC_OK;
+    if (asc_reason(ctx, status, source->name, "open")) {
         asc_dataset_free(&h->data);
         return NULL;
     }
@@ -223,7 +224,7 @@ asc_status asc_reading_begin(asc_source_reader *r, asc_dataset *data, asc_split_
         return ASC_ERR_MEMORY;
     }
     memset(r->self, 0, source->reader_size);
-    asc_status status = source->begin(r);
+    asc_status status = asc_reason(data->ctx, source->begin(r), source->name, "begin");
     if (status) {
         asc_reading_end(r);
     }
@@ -233,7 +234,8 @@ asc_status asc_reading_begin(asc_source_reader *r, asc_dataset *data, asc_split_
 asc_status asc_reading_next(asc_source_reader *r, asc_text_piece *piece)
 {
     *piece = (asc_text_piece){0};
-    return r->data->source->next(r, piece);
+    const asc_data_source *source = r->data->source;
+    return asc_reason(r->data->ctx, source->next(r, piece), source->name, "next");
 }
 
 static bool is_ready(const asc_tokenizer *tokenizer)

@@ -61,7 +61,7 @@ const char *asc_decoder_next(asc_decoder *decoder, int32_t id, size_t *bytes)
         return NULL;
     }
     decoder->n = 0;
-    if (tokenizer->kind->decode(decoder, id, piece, n)) {
+    if (asc_reason(tokenizer->ctx, tokenizer->kind->decode(decoder, id, piece, n), tokenizer->kind->name, "decode")) {
         return NULL;
     }
     *bytes = decoder->n;
@@ -79,6 +79,7 @@ const char *asc_decoder_end(asc_decoder *decoder, size_t *bytes)
     const asc_tokenizer_kind *kind = decoder->tokenizer->kind;
     decoder->n = 0;
     asc_status status = kind->finish ? kind->finish(decoder) : ASC_OK;
+    asc_reason(decoder->tokenizer->ctx, status, kind->name, "finish");
     memset(decoder->self, 0, kind->decoder_size);
     *bytes = status ? 0 : decoder->n;
     return status ? NULL : decoder->out;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "data/safetensors.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 
@@ -25,7 +26,7 @@ asc_status asc_params_save(asc_ctx *ctx, const asc_params *params, const char *p
     return status;
 }
 
-/* Whether the file has just the tensors of the list. */
+/* Whether the file has just the tensors of the list, and each can be read. */
 static asc_status compare(asc_ctx *ctx, const asc_params *params, const asc_safetensors *file, const char *path)
 {
     for (int i = 0; i < asc_params_count(params); i++) {
@@ -40,6 +41,13 @@ static asc_status compare(asc_ctx *ctx, const asc_params *params, const asc_safe
             char text[2][ASC_SHAPE_TEXT];
             return asc_fail(ctx, ASC_ERR_FORMAT, "%s: '%s' is %s, expected %s", path, name,
                             asc_shape_text(&of_file, text[0]), asc_shape_text(&a, text[1]));
+        }
+        if (!asc_safetensors_converts(e, a.dtype)) {
+            return asc_fail(ctx, ASC_ERR_FORMAT, "%s: '%s' is %s, which is not read as %s", path, name, e->stored,
+                            asc_dtype_name(a.dtype));
+        }
+        if (!asc_is_contiguous(asc_params_at(params, i))) {
+            return asc_fail(ctx, ASC_ERR_ARG, "params_load: '%s' is not contiguous", name);
         }
     }
     const asc_safetensors_entry *e;

@@ -2,7 +2,7 @@
 #ifndef DATA_RECORD_H
 #define DATA_RECORD_H
 
-#include <ascgrad/data.h>
+#include <ascgrad/corpus.h>
 #include <jansson.h>
 
 enum { ASC_RECORD_FIELDS = 3 };
@@ -39,5 +39,10 @@ asc_status asc_record_fail(const asc_records *r, const char *format, ...) __attr
 
 /* Whether a name of a header, or a key of the first object, is there: for guesses. false too where it can't be read. */
 bool asc_records_have(asc_ctx *ctx, const char *path, bool rows, const char *const *names);
+
+/* source_records.c */
+extern const asc_data_source asc_source_records;
+/* Whether a data set of records names files for others of its splits, and none for this one: so it is meant to be. */
+bool asc_records_spare(const asc_dataset *data, asc_split_kind kind);
 
 #endif

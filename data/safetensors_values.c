@@ -9,6 +9,11 @@
 
 enum { CHUNK_BYTES = 1 << 18 };
 
+bool asc_safetensors_converts(const asc_safetensors_entry *e, int dtype)
+{
+    return dtype >= ASC_F32 && dtype <= ASC_U8 && asc_stored_dtype_find(e->stored)->convert[dtype];
+}
+
 /* The entry, if the file has it and it is read as `dtype`; else NULL and an error. */
 static const asc_safetensors_entry *find_as(const asc_safetensors *file, const char *name, int dtype)
 {
@@ -17,8 +22,8 @@ static const asc_safetensors_entry *find_as(const asc_safetensors *file, const c
         asc_safetensors_fail(file, ASC_ERR_ARG, name ? name : "", "there is none of that name in the file");
         return NULL;
     }
-    bool known = dtype >= ASC_F32 && dtype <= ASC_U8;
-    if (!known || !asc_stored_dtype_find(e->stored)->convert[dtype]) {
+    if (!asc_safetensors_converts(e, dtype)) {
+        bool known = dtype >= ASC_F32 && dtype <= ASC_U8;
         asc_safetensors_fail(file, ASC_ERR_ARG, name, "it is %s, which is not read as %s", e->stored,
                              known ? asc_dtype_name((asc_dtype)dtype) : "an unknown dtype");
         return NULL;

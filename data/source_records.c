@@ -231,11 +231,21 @@ static bool is_apart(const source *s)
     return s->file[ASC_SPLIT_VALID] || s->file[ASC_SPLIT_TEST];
 }
 
+static bool spares(const source *s, asc_split_kind kind)
+{
+    return is_apart(s) && kind != ASC_SPLIT_TRAIN && !s->file[kind];
+}
+
+bool asc_records_spare(const asc_dataset *data, asc_split_kind kind)
+{
+    return data && data->source == &asc_source_records && spares(data->self, kind);
+}
+
 /* The path of a split's file: to be freed with asc_split_path_free in a folder. */
 static const char *open_path(asc_dataset *data, asc_split_kind kind)
 {
     source *s = data->self;
-    if (is_apart(s) && kind != ASC_SPLIT_TRAIN && !s->file[kind]) {
+    if (spares(s, kind)) {
         asc_fail(data->ctx, ASC_ERR_IO, "%s: names no file of the %s split, as %s=FILE would; it has %s", data->spec,
                  asc_split_name(kind), asc_split_name(kind),
                  s->file[ASC_SPLIT_VALID] ? "train and valid" : "train and test");

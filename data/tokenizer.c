@@ -116,10 +116,10 @@ static asc_tokenizer *tokenizer_new(asc_ctx *ctx, const asc_tokenizer_kind *kind
     return &h->tokenizer;
 }
 
-/* The tokenizer, or NULL where its making failed. */
-static asc_tokenizer *made(asc_tokenizer *tokenizer, asc_status status)
+/* The tokenizer, or NULL where its kind's function failed. */
+static asc_tokenizer *made(asc_tokenizer *tokenizer, asc_status status, const char *function)
 {
-    if (status) {
+    if (asc_reason(tokenizer->ctx, status, tokenizer->kind->name, function)) {
         asc_tokenizer_free(tokenizer);
         return NULL;
     }
@@ -145,7 +145,7 @@ asc_tokenizer *asc_tokenizer_new(asc_ctx *ctx, const char *spec)
         return NULL;
     }
     asc_tokenizer *tokenizer = tokenizer_new(ctx, kind);
-    return tokenizer ? made(tokenizer, kind->make(tokenizer, argument)) : NULL;
+    return tokenizer ? made(tokenizer, kind->make(tokenizer, argument), "make") : NULL;
 }
 
 /* The kind of a vocabulary that was saved; NULL with the error set. */
@@ -166,7 +166,7 @@ static asc_tokenizer *load(asc_ctx *ctx, const asc_tokenizer_kind *kind, asc_tex
 {
     asc_tokenizer *tokenizer = text ? tokenizer_new(ctx, kind) : NULL;
     if (tokenizer) {
-        tokenizer = made(tokenizer, kind->load(tokenizer, text, name));
+        tokenizer = made(tokenizer, kind->load(tokenizer, text, name), "load");
     }
     asc_text_close(text);
     return tokenizer;
@@ -235,7 +235,8 @@ char *asc_tokenizer_text(const asc_tokenizer *tokenizer, size_t *bytes, size_t *
     const asc_tokenizer_kind *kind = tokenizer->kind;
     asc_status status = ASC_OK;
     if (kind->has_vocabulary) {
-        status = kind->save ? kind->save(tokenizer, &sink) : save_lines(tokenizer, &sink);
+        status = kind->save ? asc_reason(sink.ctx, kind->save(tokenizer, &sink), kind->name, "save")
+                            : save_lines(tokenizer, &sink);
     }
     status = status ? status : asc_sink_put(&sink, "", 1);
     if (status) {

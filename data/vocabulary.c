@@ -15,7 +15,22 @@ asc_status asc_tokenizer_collect(asc_tokenizer *tokenizer, const char *text, siz
     if (status) {
         return status;
     }
-    return tokenizer->kind->collect ? tokenizer->kind->collect(tokenizer, text, bytes) : ASC_OK;
+    const asc_tokenizer_kind *kind = tokenizer->kind;
+    return !kind->collect ? ASC_OK
+                          : asc_reason(tokenizer->ctx, kind->collect(tokenizer, text, bytes), kind->name, "collect");
+}
+
+/* That ids from number `first` on are the vocabulary's. */
+static asc_status check_ids(const asc_tokenizer *tokenizer, const asc_ids *ids, size_t first)
+{
+    int64_t size = asc_tokenizer_size(tokenizer);
+    for (size_t i = first; i < ids->n; i++) {
+        if (ids->data[i] < 0 || ids->data[i] >= size) {
+            return asc_fail(tokenizer->ctx, ASC_ERR_ARG, "%s: its encode gave id %d, expected 0 to %lld",
+                            tokenizer->kind->name, (int)ids->data[i], (long long)size - 1);
+        }
+    }
+    return ASC_OK;
 }
 
 asc_status asc_tokenizer_encode(const asc_tokenizer *tokenizer, const char *text, size_t bytes, unsigned flags,
@@ -27,7 +42,9 @@ asc_status asc_tokenizer_encode(const asc_tokenizer *tokenizer, const char *text
         return status;
     }
     size_t n = ids->n;
-    status = tokenizer->kind->encode(tokenizer, text, bytes, flags, ids);
+    status = asc_reason(tokenizer->ctx, tokenizer->kind->encode(tokenizer, text, bytes, flags, ids),
+                        tokenizer->kind->name, "encode");
+    status = status ? status : check_ids(tokenizer, ids, n);
     if (status) {
         ids->n = n;
     }

@@ -226,17 +226,17 @@ asc_tensor asc_layer_forward(asc_layer *l, asc_tensor x, asc_tensor lengths)
 {
     return check_input(l, x, lengths, "layer_forward: layer")
                ? asc_null()
-               : asc_layer_gave(l, x, l->mixing->forward(l, x, lengths, NULL));
+               : asc_layer_run(l, x, lengths, NULL);
 }
 
 asc_tensor asc_layer_forward_aux(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
 {
     if (aux) {
-        *aux = asc_null();
+        *aux = asc_null(); /* after an error, too */
     }
     return check_input(l, x, lengths, "layer_forward_aux: layer")
                ? asc_null()
-               : asc_layer_gave(l, x, l->mixing->forward(l, x, lengths, aux));
+               : asc_layer_run(l, x, lengths, aux);
 }
 
 /* ---- with a context ---- */
@@ -251,9 +251,10 @@ static asc_status check_context(asc_layer *l, asc_tensor x, asc_tensor context)
     if (asc_need_tensor(l->ctx, context, "layer_cross", "context")) {
         return asc_error(l->ctx);
     }
-    if (got.ndim != 3 || got.shape[0] != asc_size(x, 0) || got.shape[2] != l->D) {
-        return asc_fail(l->ctx, ASC_ERR_ARG, "layer_cross: context is %s, expected (%lld, M, %lld)",
-                        asc_shape_text(&got, text), (long long)asc_size(x, 0), (long long)l->D);
+    if (got.ndim != 3 || got.shape[0] != asc_size(x, 0) || got.shape[2] != l->D || got.dtype != l->dtype) {
+        return asc_fail(l->ctx, ASC_ERR_ARG, "layer_cross: context is %s %s, expected %s (%lld, M, %lld)",
+                        asc_dtype_name(got.dtype), asc_shape_text(&got, text), asc_dtype_name(l->dtype),
+                        (long long)asc_size(x, 0), (long long)l->D);
     }
     return ASC_OK;
 }
@@ -264,7 +265,7 @@ asc_tensor asc_layer_cross(asc_layer *l, asc_tensor x, asc_tensor context, asc_t
         return asc_null();
     }
     l->context = context;
-    asc_tensor y = asc_layer_gave(l, x, l->mixing->forward(l, x, lengths, NULL));
+    asc_tensor y = asc_layer_run(l, x, lengths, NULL);
     l->context = asc_null();
     return y;
 }

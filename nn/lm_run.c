@@ -169,9 +169,7 @@ static asc_tensor mix_in_full(asc_layer *mix, asc_tensor x, int64_t l, void *arg
     if (how->flow) {
         *how->flow = mix->mixing->flow(mix, x, how->lengths);
     }
-    asc_tensor y = how->carried ? asc_carried_mix(how->carried, mix, x, l)
-                                : mix->mixing->forward(mix, x, how->lengths, how->aux);
-    return asc_layer_gave(mix, x, y);
+    return how->carried ? asc_carried_mix(how->carried, mix, x, l) : asc_layer_run(mix, x, how->lengths, how->aux);
 }
 
 /* Whether layer l is to stay close to the one below. */
@@ -313,7 +311,7 @@ static asc_tensor mix_and_move(asc_layer *mix, asc_tensor x, int64_t l, void *ar
         asc_tensor moved = mix->mixing->moves(mix, x, p->name);
         p->moved = asc_is_null(moved) ? moved : asc_keep(asc_doubles(mix->ctx, moved));
     }
-    return asc_layer_gave(mix, x, mix->mixing->forward(mix, x, asc_null(), NULL));
+    return asc_layer_run(mix, x, asc_null(), NULL);
 }
 
 asc_tensor asc_lm_moves(asc_lm *lm, asc_tensor tokens, int64_t layer, const char *name)
@@ -348,7 +346,7 @@ static asc_tensor mix_and_look(asc_layer *mix, asc_tensor x, int64_t l, void *pa
     if (mix->mixing->inspect) {
         asc_layer_show(mix, x, asc_null(), parts);
     }
-    return asc_layer_gave(mix, x, mix->mixing->forward(mix, x, asc_null(), NULL));
+    return asc_layer_run(mix, x, asc_null(), NULL);
 }
 
 asc_status asc_lm_inspect(asc_lm *lm, asc_tensor tokens, int64_t layer, asc_params *parts)

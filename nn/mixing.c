@@ -8,6 +8,25 @@
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 
+asc_tensor asc_made_own(asc_ctx *ctx, asc_tensor t)
+{
+    return asc_is_null(t) || asc_is_own(t) ? t : asc_reshape(ctx, t, asc_ndim(t), asc_shape(t));
+}
+
+asc_tensor asc_layer_run(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
+{
+    uint64_t before = asc_own_begin(l->ctx);
+    if (aux) {
+        *aux = asc_null();
+    }
+    asc_tensor y = asc_layer_gave(l, x, l->mixing->forward(l, x, lengths, aux));
+    if (aux && !asc_error(l->ctx)) {
+        *aux = asc_made_own(l->ctx, *aux);
+    }
+    asc_own_end(l->ctx, before);
+    return y;
+}
+
 asc_tensor asc_layer_gave(asc_layer *l, asc_tensor x, asc_tensor y)
 {
     asc_ctx *ctx = l->ctx;
@@ -25,9 +44,7 @@ asc_tensor asc_layer_gave(asc_layer *l, asc_tensor x, asc_tensor y)
                  asc_dtype_name(got.dtype), asc_shape_text(&got, text[0]), asc_dtype_name(expected.dtype),
                  asc_shape_text(&expected, text[1]));
     } else {
-        /* The caller lets go of what it gets: not of x, nor of what the mixing holds itself. */
-        bool lent = asc_node_of(x) == asc_node_of(y) || !asc_node_of(y)->owned;
-        return lent ? asc_reshape(ctx, y, expected.ndim, expected.shape) : y;
+        return asc_made_own(ctx, y); /* the caller lets go of it: not of x, nor of what the mixing holds itself */
     }
     asc_release(y);
     return asc_null();
@@ -68,7 +85,7 @@ asc_status asc_layer_init(asc_layer *l, const asc_mixing *mixing, int64_t D, asc
     status = status || !mixing->init ? status : mixing->init(l, maker);
     l->reader = NULL;
     if (status && !asc_error(ctx)) {
-        asc_fail(ctx, status, "%s: its check or init failed without a message", mixing->name);
+        asc_reason(ctx, status, mixing->name, "check or init");
     }
     return asc_error(ctx);
 }
@@ -164,29 +181,39 @@ asc_status asc_cache_stage(asc_layer *l, asc_layer_cache *c, int which, asc_tens
     if (status) {
         return status;
     }
+    asc_tensor earlier = c->staged[which];
     c->staged[which] = asc_keep(state);
-    asc_disown(state);
+    asc_release(earlier);
+    if (asc_is_own(state)) {
+        asc_disown(state);
+    }
     return ASC_OK;
 }
 
 asc_status asc_layer_cache_make(asc_layer *l, asc_layer_cache *c, int64_t capacity)
 {
     const asc_mixing *m = l->mixing;
-    return m->cache ? m->cache(l, c, capacity) : m->next ? ASC_OK : asc_cache_make(l, c, 0, l->D, capacity);
+    if (!m->cache) {
+        return m->next ? ASC_OK : asc_cache_make(l, c, 0, l->D, capacity);
+    }
+    asc_reason(l->ctx, m->cache(l, c, capacity), m->name, "cache");
+    return asc_error(l->ctx);
 }
 
 /* All that came before, again, for a mixing that keeps nothing itself. */
 static asc_tensor run_again(asc_layer *l, const asc_layer_cache *c, asc_tensor x)
 {
     asc_tensor all = asc_cache_append(l, c, 0, asc_keep(x));
-    asc_tensor y = asc_layer_gave(l, all, l->mixing->forward(l, all, asc_null(), NULL));
+    asc_tensor y = asc_layer_run(l, all, asc_null(), NULL);
     return asc_contiguous(l->ctx, asc_slice(l->ctx, y, 1, c->length, c->length + asc_size(x, 1), 1));
 }
 
 asc_tensor asc_layer_next(asc_layer *l, asc_layer_cache *c, asc_tensor x)
 {
     asc_scope_begin(l->ctx);
+    uint64_t before = asc_own_begin(l->ctx);
     asc_tensor y = l->mixing->next ? asc_layer_gave(l, x, l->mixing->next(l, c, x)) : run_again(l, c, x);
+    asc_own_end(l->ctx, before);
     asc_keep(y); /* the caller releases it */
     asc_scope_end(l->ctx);
     return y;
@@ -222,7 +249,7 @@ asc_tensor asc_carry_again(asc_layer *l, asc_layer_cache *held, asc_tensor past,
     if (ASC_NEED(l ? l->ctx : asc_ctx_of(x), "carry_again: layer", l)) {
         return asc_null();
     }
-    asc_tensor all = asc_behind(l, past, x), y = asc_layer_gave(l, all, l->mixing->forward(l, all, asc_null(), NULL));
+    asc_tensor all = asc_behind(l, past, x), y = asc_layer_run(l, all, asc_null(), NULL);
     asc_release(all);
     return asc_last_of(l, y, asc_size(x, 1));
 }
@@ -253,7 +280,10 @@ const char *asc_layer_looks_ahead(const asc_layer *l)
 
 asc_status asc_layer_show(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts)
 {
-    return l->mixing->inspect ? l->mixing->inspect(l, x, lengths, parts)
-                              : asc_fail(l->ctx, ASC_ERR_ARG, "inspect: %s shows nothing of its inside",
-                                         l->mixing->name);
+    const asc_mixing *m = l->mixing;
+    if (!m->inspect) {
+        return asc_fail(l->ctx, ASC_ERR_ARG, "inspect: %s shows nothing of its inside", m->name);
+    }
+    asc_reason(l->ctx, m->inspect(l, x, lengths, parts), m->name, "inspect");
+    return asc_error(l->ctx);
 }

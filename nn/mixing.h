@@ -41,9 +41,14 @@ struct asc_maker {
 /* Whether a list, NULL at its end or altogether, has the name. */
 bool asc_name_in(const char *name, const char *const *list);
 
-/* y, which the layer's mixing, maybe a user's, gave for x: like x, or null with an error, which is made where it gave
- * something else. */
+/* The mixing, which may be a user's, run on x: y and *aux, unless aux is NULL, are the caller's to let go of. */
+asc_tensor asc_layer_run(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux);
+/* y, which it gave for x since asc_own_begin: like x, or null with an error, which is made where it gave something
+ * else. */
 asc_tensor asc_layer_gave(asc_layer *l, asc_tensor x, asc_tensor y);
+
+/* What the function that runs since asc_own_begin gave: t, or a view of it where t is not its own. */
+asc_tensor asc_made_own(asc_ctx *ctx, asc_tensor t);
 
 /* Fills in a layer of a model, from the settings at its place. On failure asc_layer_clear. */
 asc_status asc_layer_init(asc_layer *l, const asc_mixing *mixing, int64_t D, asc_reader *reader, asc_maker *maker,

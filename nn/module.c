@@ -1,4 +1,5 @@
 /* nn/module.c: modules: what has parameters and makes a tensor of a tensor, and what is made of such. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -154,6 +155,10 @@ asc_module *asc_module_mixing(asc_ctx *ctx, asc_dtype dtype, const char *mixing,
 asc_module *asc_module_attention(asc_ctx *ctx, asc_dtype dtype, int64_t width, const asc_attention_options *options)
 {
     if (ASC_NEED(ctx, "module_attention: options", options)) {
+        return NULL;
+    }
+    if (!isfinite(options->cap)) {
+        asc_fail(ctx, ASC_ERR_ARG, "module_attention: cap is %g, expected a number", options->cap);
         return NULL;
     }
     char config[300];
@@ -345,6 +350,16 @@ static asc_tensor residual(asc_module *m, asc_tensor x)
     return y;
 }
 
+/* A user's function: what it gives is the module's, like what an op gives; of what it holds itself that is a view. */
+static asc_tensor call(asc_module *m, asc_tensor x)
+{
+    uint64_t before = asc_own_begin(m->ctx);
+    asc_tensor y = m->function(m->ctx, x);
+    y = asc_is_same(y, x) || asc_error(m->ctx) ? y : asc_made_own(m->ctx, y);
+    asc_own_end(m->ctx, before);
+    return y;
+}
+
 asc_tensor asc_module_forward(asc_module *m, asc_tensor x)
 {
     asc_ctx *ctx = m ? m->ctx : asc_ctx_of(x);
@@ -356,7 +371,7 @@ asc_tensor asc_module_forward(asc_module *m, asc_tensor x)
     case EMBEDDING: return asc_embedding(ctx, m->a.weight, x);
     case LAYER_NORM: return layer_norm(m, x);
     case DROPOUT: return m->evaluates ? x : asc_dropout(ctx, x, m->p);
-    case FUNCTION: return m->function(ctx, x);
+    case FUNCTION: return call(m, x);
     case FEED_FORWARD: return feed_forward(m, x);
     case MIXING: return asc_layer_forward(m->mixing, x, asc_null());
     case RESIDUAL: return residual(m, x);

@@ -69,7 +69,7 @@ static asc_status check_rules(asc_ctx *ctx, const char *function, const asc_para
                             r->names, (int)r->rule);
         }
         int i = 0, n = asc_params_count(params);
-        while (i < n && asc_fnmatch(r->names, asc_params_name(params, i), 0) != 0) {
+        while (i < n && !asc_name_matches(r->names, asc_params_name(params, i))) {
             i++;
         }
         if (i == n) {
@@ -90,7 +90,7 @@ static const asc_rule_def *find_rule(const asc_optim *o, int i, const asc_rule_f
 {
     asc_rule rule = o->options.rule;
     for (const asc_rule_for *r = rules; r && r->names; r++) {
-        rule = asc_fnmatch(r->names, asc_params_name(o->params, i), 0) == 0 ? r->rule : rule;
+        rule = asc_name_matches(r->names, asc_params_name(o->params, i)) ? r->rule : rule;
     }
     switch (rule) {
     case ASC_RULE_SGD:
@@ -112,10 +112,10 @@ static asc_status add_state(asc_optim *o, const char *name, asc_dtype dtype, int
     return status;
 }
 
-/* "KIND.PARAMETER". */
-static void name_slot(const asc_optim *o, const char *kind, int i, char name[ASC_OPTIM_NAME])
+/* "KIND.PARAMETER"; false: it is too long. */
+static bool name_slot(const asc_optim *o, const char *kind, int i, char name[ASC_OPTIM_NAME])
 {
-    snprintf(name, ASC_OPTIM_NAME, "%s.%s", kind, asc_params_name(o->params, i));
+    return snprintf(name, ASC_OPTIM_NAME, "%s.%s", kind, asc_params_name(o->params, i)) < ASC_OPTIM_NAME;
 }
 
 /* A tensor of parameter i's shape. */
@@ -123,7 +123,10 @@ static asc_status add_slot(asc_optim *o, const char *kind, int i, asc_tensor *ou
 {
     asc_tensor p = asc_params_at(o->params, i);
     char name[ASC_OPTIM_NAME];
-    name_slot(o, kind, i, name);
+    if (!name_slot(o, kind, i, name)) {
+        return asc_fail(o->ctx, ASC_ERR_ARG, "optim: the name of parameter %d, '%.40s…', has %zu bytes, expected at most "
+                        "1000", i, asc_params_name(o->params, i), strlen(asc_params_name(o->params, i)));
+    }
     return add_state(o, name, asc_dtype_of(p), asc_ndim(p), asc_shape(p), out);
 }
 
@@ -367,7 +370,7 @@ int asc_optim_group(asc_optim *o, const char *names, double lr_scale, double wei
     }
     int n = 0;
     for (int i = 0; i < o->count; i++) {
-        if (asc_fnmatch(names, asc_params_name(o->params, i), 0) == 0) {
+        if (asc_name_matches(names, asc_params_name(o->params, i))) {
             asc_optim_setting *was = &o->part[i].setting;
             was->lr_scale = lr_scale < 0 ? was->lr_scale : lr_scale;
             was->weight_decay = weight_decay < 0 ? was->weight_decay : weight_decay;

@@ -64,7 +64,7 @@ double asc_optim_numbers_of_all(const asc_optim *o);
 
 /* The name, "KIND.PARAMETER", of tensor number `slot` that is kept of parameter i, whoever keeps it; false: there are
  * fewer. *kept is that, or null where another share has it. */
-enum { ASC_OPTIM_NAME = 300 };
+enum { ASC_OPTIM_NAME = 1100 };
 bool asc_optim_slot(const asc_optim *o, int i, int slot, char name[ASC_OPTIM_NAME], asc_tensor *kept);
 
 /* Whether the parameters are those that the optimiser was made for, and contiguous where it touches them. */

@@ -8,6 +8,22 @@
 #include "tensor/bf16.h"
 
 typedef struct asc_storage asc_storage;
+
+/* What has been written to storage since it was served, so that a backward pass notices that a value is gone: `writes`
+ * of a caller count for all of it, gradients for the part of it that they are collected in. */
+typedef struct asc_stamp {
+    uint32_t writes, gradients;
+} asc_stamp;
+
+/* Bytes of a storage: from the first on, and up to the last. */
+typedef struct asc_extent {
+    ptrdiff_t from, to;
+} asc_extent;
+static inline asc_extent asc_extent_both(asc_extent a, asc_extent b)
+{
+    return (asc_extent){a.from < b.from ? a.from : b.from, a.to > b.to ? a.to : b.to};
+}
+
 typedef struct asc_node asc_node;
 typedef struct asc_tag asc_tag;
 typedef struct asc_record asc_record; /* a call on the tape: autograd's */
@@ -22,7 +38,8 @@ struct asc_storage {
     uint64_t served; /* its number among all that the context was served with */
     void (*on_release)(void *user, void *data);
     void *user;
-    uint32_t version; /* counts writes from outside, so that a backward pass notices */
+    asc_stamp stamp;
+    asc_extent gradients; /* where all gradients so far were written to */
     int operands;     /* of the references, those that do with bfloat16 */
     bool keeps_whole; /* another one needs all of it for long */
     bool is_rounded;  /* it holds bfloat16, */
@@ -44,6 +61,7 @@ struct asc_node {
     asc_ctx *ctx;
     asc_storage *storage;
     asc_array array;
+    uint64_t number; /* among all that the context has made */
     bool contiguous;
     bool owned;         /* the scope's reference is still there */
     bool requires_grad; /* a leaf that collects its gradient */
@@ -106,6 +124,8 @@ struct asc_ctx {
     size_t *scopes; /* the first of `scoped` that is the scope's */
     size_t n_scopes, cap_scopes;
     uint64_t n_served;    /* storage so far */
+    uint64_t n_made;      /* tensors so far */
+    uint64_t lent;        /* tensors up to this number are no work of the user's function that runs */
     asc_added *added;     /* in the order of their coming */
     size_t n_added, cap_added;
     char *config; /* of asc_typed_json */
@@ -117,6 +137,9 @@ static inline size_t asc_scopes_begun(const asc_ctx *ctx) /* and not ended */
 {
     return ctx->n_scopes + ctx->failed_scopes;
 }
+
+/* The status of `who`'s function of that name, a user's: a failure that set no error sets one here. */
+asc_status asc_reason(asc_ctx *ctx, asc_status status, const char *who, const char *function);
 
 /* Where the argument that the error is about stands, "config" or a file: "PLACE: " before the message, in place of the
  * one that it has. Nothing without an error. */
@@ -172,6 +195,12 @@ void asc_pool_free(asc_ctx *ctx);
 asc_storage *asc_storage_new(asc_ctx *ctx, size_t bytes); /* one reference; NULL with the error set */
 asc_storage *asc_storage_lasting(asc_ctx *ctx, size_t bytes); /* the same, for what outlives the scope it is made in */
 asc_storage *asc_storage_wrap(asc_ctx *ctx, void *data, void (*on_release)(void *user, void *data), void *user);
+/* Where the array lies in it. */
+asc_extent asc_storage_extent(const asc_storage *s, const asc_array *a);
+/* A gradient, the array, is written to. */
+void asc_storage_add_gradient(asc_storage *s, const asc_array *a);
+/* Whether what lay in the range then may be another value now. */
+bool asc_storage_changed(const asc_storage *s, asc_stamp since, asc_extent range);
 void asc_storage_ref(asc_storage *s);
 void asc_storage_unref(asc_ctx *ctx, asc_storage *s); /* NULL is accepted */
 /* A reference for which floats rounded to bfloat16 will do. Once no others are left the storage holds these, in half
@@ -203,6 +232,20 @@ void asc_node_unref(asc_node *node); /* NULL is accepted */
 /* Drops the scope's reference, if it is still there: for a tensor that something else keeps from here on. asc_release
  * would drop that one's keep instead. */
 void asc_disown(asc_tensor t);
+/* Begins a call of a function that may be a user's; what is returned ends it. */
+static inline uint64_t asc_own_begin(asc_ctx *ctx)
+{
+    uint64_t before = ctx->lent;
+    ctx->lent = ctx->n_made;
+    return before;
+}
+static inline void asc_own_end(asc_ctx *ctx, uint64_t before)
+{
+    ctx->lent = before;
+}
+/* Whether that function has made the tensor, and nothing else has taken it over since: so that it is the caller's to
+ * let go of. Else it is somebody else's. */
+bool asc_is_own(asc_tensor t);
 /* Ends the scope but for these of its tensors, which are from here on of the scope around it, or of the caller. */
 void asc_scope_end_but(asc_ctx *ctx, const asc_tensor *stay, int n);
 /* Lets go of a tensor that the library has made and that a caller's function may have kept since. */

@@ -126,6 +126,11 @@ asc_status asc_fail(asc_ctx *ctx, asc_status status, const char *format, ...)
     return status;
 }
 
+asc_status asc_reason(asc_ctx *ctx, asc_status status, const char *who, const char *function)
+{
+    return asc_fail(ctx, status, "%s: its %s failed without a message", who, function);
+}
+
 asc_status asc_fail_on(asc_ctx *ctx, asc_status status, const char *subject, const char *format, ...)
 {
     va_list args;

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static locale_t plain; /* made once, never freed; 0, no memory for it: the thread's locale stays */
 
@@ -48,10 +49,10 @@ int asc_snprintf(char *text, size_t size, const char *format, ...)
     return n;
 }
 
-int asc_fnmatch(const char *pattern, const char *name, int flags)
+bool asc_name_matches(const char *pattern, const char *name)
 {
     locale_t before = enter();
-    int found = fnmatch(pattern, name, flags);
+    bool found = strcmp(pattern, name) == 0 || fnmatch(pattern, name, FNM_NOESCAPE) == 0;
     uselocale(before);
     return found;
 }

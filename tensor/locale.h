@@ -12,9 +12,12 @@
 double asc_strtod(const char *text, char **end);
 int asc_snprintf(char *text, size_t size, const char *format, ...) ASC_PRINTF(3, 4);
 int asc_vsnprintf(char *text, size_t size, const char *format, va_list args);
-int asc_fnmatch(const char *pattern, const char *name, int flags);
 int asc_strcasecmp(const char *a, const char *b); /* of ASCII's letters only: I is i in Turkish too */
 int asc_strncasecmp(const char *a, const char *b, size_t n);
+
+/* Whether the pattern, "blocks.*.weight", stands for the name: '*' for any text, '?' for one character, "[0-9]" for one
+ * of several; or is the name, whatever that has in it. */
+bool asc_name_matches(const char *pattern, const char *name);
 
 /* Of ASCII. isdigit is the same in every locale. */
 static inline bool asc_is_letter(char c)

@@ -88,6 +88,24 @@ void asc_nodes_free(asc_ctx *ctx)
     ctx->slabs = NULL;
 }
 
+/* What was released before its scope's end takes no place in the list. */
+static bool make_place(asc_ctx *ctx)
+{
+    if (ctx->n_scoped < ctx->cap_scoped) {
+        return true;
+    }
+    size_t first = ctx->scopes[ctx->n_scopes - 1], n = first;
+    for (size_t i = first; i < ctx->n_scoped; i++) {
+        const asc_node *node = asc_node_of(ctx->scoped[i]);
+        if (node && node->owned) {
+            ctx->scoped[n++] = ctx->scoped[i];
+        }
+    }
+    ctx->n_scoped = n;
+    return n < ctx->cap_scoped / 4 * 3 ||
+           asc_grow(ctx, &ctx->scoped, &ctx->cap_scoped, ctx->cap_scoped + 1, sizeof *ctx->scoped);
+}
+
 asc_node *asc_node_new(asc_ctx *ctx, const asc_array *array)
 {
     if (ctx->failed_scopes > 0) { /* it would stay with the context */
@@ -96,8 +114,7 @@ asc_node *asc_node_new(asc_ctx *ctx, const asc_array *array)
     }
     /* outside of any scope nothing is listed: such nodes go with the context */
     bool listed = ctx->n_scopes > 0;
-    if (listed &&
-        !asc_grow(ctx, &ctx->scoped, &ctx->cap_scoped, ctx->n_scoped + 1, sizeof *ctx->scoped)) {
+    if (listed && !make_place(ctx)) {
         return NULL;
     }
     if (!ctx->free_nodes && !add_slab(ctx)) {
@@ -105,7 +122,7 @@ asc_node *asc_node_new(asc_ctx *ctx, const asc_array *array)
     }
     asc_node *n = ctx->free_nodes;
     ctx->free_nodes = n->next;
-    *n = (asc_node){.tag = n->tag, .ctx = ctx, .array = *array, .owned = true, .refs = 1};
+    *n = (asc_node){.tag = n->tag, .ctx = ctx, .array = *array, .number = ++ctx->n_made, .owned = true, .refs = 1};
     n->contiguous = asc_array_contiguous(array);
     if (listed) {
         ctx->scoped[ctx->n_scoped++] = asc_handle(n);
@@ -137,6 +154,12 @@ void asc_disown(asc_tensor t)
         n->owned = false;
         asc_node_unref(n);
     }
+}
+
+bool asc_is_own(asc_tensor t)
+{
+    const asc_node *n = asc_node_of(t);
+    return n && n->owned && n->number > n->ctx->lent;
 }
 
 void asc_let_go(asc_tensor t)

@@ -202,7 +202,8 @@ static asc_storage *serve(asc_ctx *ctx, size_t bytes, bool lasting)
     asc_storage *s = lasting || bytes < LARGE ? take_from_class(ctx, bytes) : take_from_chunk(ctx, bytes);
     if (s) {
         s->refs = 1;
-        s->version = 0;
+        s->stamp = (asc_stamp){0};
+        s->gradients = (asc_extent){PTRDIFF_MAX, 0};
         s->operands = 0;
         s->keeps_whole = s->is_rounded = false;
         s->half = NULL;
@@ -227,9 +228,27 @@ asc_storage *asc_storage_wrap(asc_ctx *ctx, void *data, void (*on_release)(void 
     asc_storage *s = asc_alloc(ctx, sizeof *s);
     if (s) {
         *s = (asc_storage){.data = data, .refs = 1, .size_class = CALLERS, .served = ++ctx->n_served,
-                           .on_release = on_release, .user = user};
+                           .gradients = {PTRDIFF_MAX, 0}, .on_release = on_release, .user = user};
     }
     return s;
+}
+
+asc_extent asc_storage_extent(const asc_storage *s, const asc_array *a)
+{
+    ptrdiff_t from = (const char *)a->data - (const char *)s->data;
+    return (asc_extent){from, from + (ptrdiff_t)asc_array_span(a)};
+}
+
+void asc_storage_add_gradient(asc_storage *s, const asc_array *a)
+{
+    s->stamp.gradients++;
+    s->gradients = asc_extent_both(s->gradients, asc_storage_extent(s, a));
+}
+
+bool asc_storage_changed(const asc_storage *s, asc_stamp since, asc_extent range)
+{
+    return s->stamp.writes != since.writes ||
+           (s->stamp.gradients != since.gradients && range.from < s->gradients.to && s->gradients.from < range.to);
 }
 
 void asc_storage_ref(asc_storage *s)

@@ -335,7 +335,7 @@ void *asc_data_mut(asc_tensor t)
     if (!n) {
         return NULL;
     }
-    n->storage->version++;
+    n->storage->stamp.writes++;
     return n->array.data;
 }
 
@@ -365,7 +365,7 @@ asc_status asc_copy(asc_ctx *ctx, asc_tensor dst, asc_tensor src)
         return asc_fail(ctx, ASC_ERR_ARG, "copy: src is %s %s, dst is %s %s", asc_dtype_name(sa->dtype),
                         asc_shape_text(sa, st), asc_dtype_name(da->dtype), asc_shape_text(da, dt));
     }
-    d->storage->version++;
+    d->storage->stamp.writes++;
     bool apart = !asc_arrays_overlap(sa, da); /* else the one may be read after the other was written */
     if (apart && d->contiguous) {
         asc_pack(sa, da->dtype, da->data);

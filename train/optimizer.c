@@ -158,7 +158,7 @@ static asc_status apply_groups(const maker *m, const groups *all)
 static bool has_like(const asc_params *params, const char *names)
 {
     for (int i = 0; i < asc_params_count(params); i++) {
-        if (asc_fnmatch(names, asc_params_name(params, i), 0) == 0) {
+        if (asc_name_matches(names, asc_params_name(params, i))) {
             return true;
         }
     }

@@ -21,20 +21,33 @@ const asc_best *asc_trainer_best(const asc_trainer *t)
 
 int64_t asc_trainer_eval_every(const asc_trainer *t)
 {
-    return values(t)->eval_every > 0 ? values(t)->eval_every : t->steps_per_epoch;
+    int64_t every = values(t)->eval_every;
+    return every > 0 ? every : t->stages.n == 1 ? t->stages.at[0].steps : 0;
+}
+
+/* Evaluations that the schedule asks for up to a step: at ends of epochs, whose lengths may differ, or at even
+ * distances. */
+static int64_t evaluations(const asc_trainer *t, int64_t step)
+{
+    int64_t every = values(t)->eval_every;
+    return every > 0 ? step / every : asc_stages_at(&t->stages, step).epoch;
+}
+
+bool asc_trainer_evaluates_at(const asc_trainer *t, int64_t step)
+{
+    return step > 0 && evaluations(t, step) > evaluations(t, step - 1);
 }
 
 bool asc_trainer_evaluation_due(const asc_trainer *t)
 {
-    return t->state.step > 0 && t->state.step % asc_trainer_eval_every(t) == 0 &&
-           t->state.evaluated_step != t->state.step;
+    return asc_trainer_evaluates_at(t, t->state.step) && t->state.evaluated_step != t->state.step;
 }
 
 /* Counted from the checkpoint's own fields, so that it is the same after a resume. */
 bool asc_trainer_early(const asc_trainer *t)
 {
-    int64_t every = asc_trainer_eval_every(t), most = values(t)->early_stop, best = t->state.best.step;
-    return most > 0 && best >= 0 && t->state.evaluated_step / every - best / every >= most;
+    int64_t most = values(t)->early_stop, best = t->state.best.step;
+    return most > 0 && best >= 0 && evaluations(t, t->state.evaluated_step) - evaluations(t, best) >= most;
 }
 
 /* ---- how long things take ---- */
@@ -68,11 +81,11 @@ static double last_look_time(const asc_trainer *t)
 /* Evaluations that are still to come, the part among them that remains of one that runs. */
 static double evaluations_left(const asc_trainer *t)
 {
-    int64_t every = asc_trainer_eval_every(t), step = t->state.step;
-    double left = t->steps > step ? (double)(t->steps / every - step / every) : 0;
-    bool here = step > 0 && t->state.evaluated_step != step && (step % every == 0 || step >= t->steps);
+    int64_t step = t->state.step;
+    double left = t->steps > step ? (double)(evaluations(t, t->steps) - evaluations(t, step)) : 0;
+    bool here = step > 0 && t->state.evaluated_step != step && (asc_trainer_evaluates_at(t, step) || step >= t->steps);
     double remains = t->progress.phase == ASC_TRAIN_PHASE_EVALUATING ? 1 - t->progress.evaluated : 1;
-    return left + (here ? remains : 0) + (step < t->steps && t->steps % every != 0);
+    return left + (here ? remains : 0) + (step < t->steps && !asc_trainer_evaluates_at(t, t->steps));
 }
 
 double asc_trainer_left(const asc_trainer *t)

@@ -116,6 +116,17 @@ static asc_status check_mixings(const asc_settings *s, const json_t *base)
     return ASC_OK;
 }
 
+/* A model that predicts tokens is no classifier's beginning, nor the other way round. */
+static asc_status check_head(const asc_settings *s, const json_t *base)
+{
+    const char *their = json_string_value(json_object_get(base, "head"));
+    const char *our = json_string_value(json_object_get(s->model, "head"));
+    their = their ? their : "lm";
+    return !our || strcmp(our, their) == 0 ? ASC_OK
+                                           : asc_fail_on(s->ctx, ASC_ERR_ARG, "init", ": the head of %s is %s, expected "
+                                                         "%s", s->values.init, their, our);
+}
+
 static asc_status check_vocab(const asc_settings *s, int64_t vocab)
 {
     const json_t *given = json_object_get(s->model, "vocab");
@@ -180,7 +191,7 @@ char *asc_settings_model(const asc_settings *s, const char *base, const asc_mode
     }
     json_t *model = base ? json_loads(base, 0, NULL) : json_object();
     char *text = NULL;
-    if (base && check_mixings(s, model)) {
+    if (base && (check_head(s, model) || check_mixings(s, model))) {
         json_decref(model);
         return NULL;
     }

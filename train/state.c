@@ -49,10 +49,10 @@ static asc_status check_step(const asc_trainer *t)
     if (s->tokens != tokens) {
         return REFUSE(t, "its tokens are %" PRId64 ", but %" PRId64 " steps take %" PRId64, s->tokens, s->step, tokens);
     }
-    int64_t every = asc_trainer_eval_every(t), evaluated = s->evaluated_step;
-    if (evaluated != -1 && (evaluated < every || evaluated > s->step || evaluated % every != 0)) {
-        return REFUSE(t, "its evaluated_step is %" PRId64 ", expected -1 or a multiple of %" PRId64 " up to its step, %"
-                      PRId64, evaluated, every, s->step);
+    int64_t evaluated = s->evaluated_step;
+    if (evaluated != -1 && (evaluated > s->step || !asc_trainer_evaluates_at(t, evaluated))) {
+        return REFUSE(t, "its evaluated_step is %" PRId64 ", expected -1 or a step with an evaluation up to its step, %"
+                      PRId64, evaluated, s->step);
     }
     if (s->logged_step == 0 || s->logged_step > s->step) {
         return REFUSE(t, "its logged_step is %" PRId64 ", expected -1 or 1 to its step, %" PRId64, s->logged_step,

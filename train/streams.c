@@ -27,27 +27,39 @@ asc_status asc_streams_plan(const asc_trainer *t, asc_stage *stage)
     return ASC_OK;
 }
 
+asc_lm_carried **asc_carried_new(asc_ctx *ctx, asc_lm *lm, int64_t n)
+{
+    size_t bytes = (size_t)n * sizeof(asc_lm_carried *);
+    asc_lm_carried **list = asc_alloc(ctx, bytes);
+    if (!list) {
+        return NULL;
+    }
+    memset(list, 0, bytes);
+    for (int64_t i = 0; i < n && !asc_error(ctx); i++) {
+        list[i] = asc_lm_carried_new(lm, asc_lm_carry(lm));
+    }
+    return list;
+}
+
+void asc_carried_free(asc_ctx *ctx, asc_lm_carried **list, int64_t n)
+{
+    for (int64_t i = 0; list && i < n; i++) {
+        asc_lm_carried_free(list[i]);
+    }
+    asc_free(ctx, list, (size_t)n * sizeof(asc_lm_carried *));
+}
+
 asc_status asc_streams_open(asc_trainer *t)
 {
-    int64_t carry = asc_lm_carry(t->lm), n = asc_trainer_streams(t);
-    size_t bytes = (size_t)n * sizeof(asc_lm_carried *);
-    if (carry == 0 || !(t->streams = asc_alloc(t->ctx, bytes))) {
-        return asc_error(t->ctx);
+    if (asc_lm_carry(t->lm) > 0) {
+        t->stepper.carried = t->streams = asc_carried_new(t->ctx, t->lm, asc_trainer_streams(t));
     }
-    memset(t->streams, 0, bytes);
-    for (int64_t i = 0; i < n && !asc_error(t->ctx); i++) {
-        t->streams[i] = asc_lm_carried_new(t->lm, carry);
-    }
-    t->stepper.carried = t->streams;
     return asc_error(t->ctx);
 }
 
 void asc_streams_close(asc_trainer *t)
 {
-    for (int64_t i = 0; t->streams && i < asc_trainer_streams(t); i++) {
-        asc_lm_carried_free(t->streams[i]);
-    }
-    asc_free(t->ctx, t->streams, (size_t)asc_trainer_streams(t) * sizeof *t->streams);
+    asc_carried_free(t->ctx, t->streams, asc_trainer_streams(t));
 }
 
 /* Where the next step goes on: in the streams of a stage, which begin anew in every epoch. */

@@ -9,6 +9,7 @@
 #include <program/settings.h>
 
 #include "data/json.h"
+#include "data/record.h"
 #include "nn/lm.h"
 #include "tensor/ctx.h"
 #include "tensor/locale.h"
@@ -82,7 +83,6 @@ static asc_status count_blocks(asc_trainer *t)
     if (asc_streams_plan(t, &whole) || asc_stages_plan(t)) {
         return asc_error(t->ctx);
     }
-    t->steps_per_epoch = whole.steps;
     return ASC_OK;
 }
 
@@ -175,7 +175,7 @@ static json_t *describe_checksums(asc_trainer *t)
     if (split) {
         snprintf(test, sizeof test, "%08" PRIx32, split->checksum);
         asc_split_free(t->ctx, split);
-    } else if (asc_trainer_spares_test(t, true)) {
+    } else if (asc_trainer_spares_test(t, !asc_records_spare(t->data, ASC_SPLIT_TEST))) {
         return NULL;
     }
     const char *encoder = t->encoder ? asc_encoder_fingerprint(t->encoder) : NULL;
@@ -192,7 +192,7 @@ static asc_status write_config(asc_trainer *t)
     }
     json_object_set_new(object, "min_lr", json_real(t->schedule.min_lr));
     json_t *now = json_pack("{s:I, s:I, s:I, s:I, s:i}", "steps", (json_int_t)t->steps, "steps_per_epoch",
-                            (json_int_t)t->steps_per_epoch, "schedule_steps", (json_int_t)t->schedule.steps,
+                            (json_int_t)t->stages.at[0].steps, "schedule_steps", (json_int_t)t->schedule.steps,
                             "eval_every", (json_int_t)asc_trainer_eval_every(t), "threads", asc_threads(t->ctx));
     asc_stages_describe(&t->stages, now);
     json_object_set_new(object, "plan", now);
@@ -359,11 +359,22 @@ static asc_status replace_lost(asc_trainer *t)
     return ASC_OK;
 }
 
+/* Fewer steps than are done leave nothing to do of a run that is done, and would leave another as if it were. */
+static asc_status check_steps(const asc_trainer *t)
+{
+    int64_t planned = json_integer_value(json_object_get(t->settings->plan, "steps"));
+    if (t->steps >= t->state.step || planned <= t->state.step) {
+        return ASC_OK;
+    }
+    return asc_fail_on(t->ctx, ASC_ERR_ARG, "steps", ": got %" PRId64 ", expected at least the %" PRId64 " of %" PRId64
+                       " that are done", t->steps, t->state.step, planned);
+}
+
 /* All is read and checked before anything is written: a run that is refused stays as it was. */
 static asc_status resume_run(asc_trainer *t)
 {
     bool same_build, lost, back = goes_back(t);
-    if (asc_error(t->ctx) || read_checkpoint(t, back, &same_build) ||
+    if (asc_error(t->ctx) || read_checkpoint(t, back, &same_build) || check_steps(t) ||
         asc_folder_check(&t->folder, &t->state.best, &lost) ||
         asc_metrics_open(&t->metrics, t->ctx, t->folder.metrics, t->state.metrics_bytes) ||
         asc_metrics_check(&t->metrics, t->state.logged_step)) {

@@ -40,7 +40,6 @@ typedef struct asc_trainer {
     asc_tree tree;            /* that adds the shards of a batch up */
     asc_lm_carried **streams; /* what the shards of each batch of a step carry; NULL: nothing is carried */
     int64_t passes;           /* of a step, at most */
-    int64_t steps_per_epoch;  /* with batch, accumulate and block as they are, whatever their schedules say */
     int64_t steps;            /* of the run */
     int64_t blocks;           /* of an epoch, at most */
     int32_t *order;           /* of the blocks in epoch number `epoch` */
@@ -183,6 +182,10 @@ void asc_streams_follow(asc_trainer *t);
 /* What is carried after t->state.step steps: "BATCH.LAYER.…". ASC_ERR_FORMAT: it is not that of this run. */
 asc_status asc_streams_save(const asc_trainer *t, asc_params *tensors);
 asc_status asc_streams_load(asc_trainer *t, const asc_params *tensors);
+/* So many passes' contexts, new; NULL without memory, and with an error that is set some may be NULL. NULL is accepted
+ * where they are freed. */
+asc_lm_carried **asc_carried_new(asc_ctx *ctx, asc_lm *lm, int64_t n);
+void asc_carried_free(asc_ctx *ctx, asc_lm_carried **list, int64_t n);
 /* Forward passes of so many rows until a block has all before it that it looks back at. */
 asc_status asc_run_up(const asc_stepper *s, asc_lm_carried *carried, int64_t rows);
 
@@ -225,8 +228,10 @@ int64_t asc_trainer_falls_from(const asc_trainer *t);
 /* The evaluation that model.safetensors is of. */
 const asc_best *asc_trainer_best(const asc_trainer *t);
 
-/* Steps between evaluations; whether one is due now. */
+/* Steps between evaluations, 0 where those are not the same; whether there is one behind step number `step`; and
+ * whether one is due now. */
 int64_t asc_trainer_eval_every(const asc_trainer *t);
+bool asc_trainer_evaluates_at(const asc_trainer *t, int64_t step);
 bool asc_trainer_evaluation_due(const asc_trainer *t);
 
 /* Whether `early_stop` evaluations have found nothing better. */

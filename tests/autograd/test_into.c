@@ -103,6 +103,35 @@ START_TEST(gradients_side_by_side)
 }
 END_TEST
 
+/* Of one leaf, of two, and from within a segment; in either order of asking. */
+START_TEST(gradients_beside_values)
+{
+    double flat[2][2 * N] = {{1, 1, 1, 1}, {1, 1, 1, 1}};
+    asc_tensor w = leaf(0), a = leaf(0), b = leaf(1), half[2][2];
+    for (int i = 0; i < 4; i++) {
+        half[i / 2][i % 2] = asc_slice(ctx, wrap(flat[i / 2], 2 * N), 0, i % 2 * N, (i % 2 + 1) * N, 1);
+    }
+    ck_assert_int_eq(asc_grad_into(w, half[0][1], false), ASC_OK);
+    ck_assert_int_eq(asc_set_data(w, half[0][0]), ASC_OK);
+    asc_tensor square = asc_square(ctx, w);
+    ck_assert_int_eq(asc_backward_loss(ctx, asc_sum(ctx, asc_add(ctx, square, asc_mul(ctx, w, square)), ASC_ALL_DIMS,
+                                                    false)), ASC_OK); /* 2 w + 3 w², which come in turn */
+    expect_all(flat[0] + N, 5);
+    ck_assert_int_eq(asc_set_data(a, half[1][0]), ASC_OK);
+    ck_assert_int_eq(asc_grad_into(b, half[1][1], false), ASC_OK);
+    ck_assert_int_eq(asc_grad_into(a, half[1][1], false), ASC_OK);
+    ck_assert_int_eq(asc_grad_into(a, asc_null(), false), ASC_OK);
+    ck_assert_int_eq(asc_backward_loss(ctx, asc_sum(ctx, asc_mul(ctx, asc_square(ctx, a), b), ASC_ALL_DIMS, false)),
+                     ASC_OK);
+    expect_all(flat[1] + N, 1);
+    /* what it holds is a value, too: that one is gone with the next pass */
+    asc_tensor loss = asc_sum(ctx, asc_mul(ctx, half[1][1], a), ASC_ALL_DIMS, false);
+    pass(b);
+    ck_assert_int_eq(asc_backward_loss(ctx, loss), ASC_ERR_STATE);
+    expect_error_with(ASC_ERR_STATE, "was overwritten after the forward pass");
+}
+END_TEST
+
 START_TEST(a_gradient_that_is_kept_stays)
 {
     asc_tensor x = leaf(3);
@@ -366,6 +395,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup_one_thread, teardown);
     tcase_add_test(t, a_gradient_in_the_callers_memory);
     tcase_add_test(t, gradients_side_by_side);
+    tcase_add_test(t, gradients_beside_values);
     tcase_add_test(t, a_gradient_that_is_kept_stays);
     tcase_add_test(t, a_place_that_does_not_fit);
     tcase_add_test(t, a_kept_result_does_not_change);

@@ -288,6 +288,35 @@ START_TEST(what_is_made_on_the_way_goes)
 }
 END_TEST
 
+/* Of what was released within a scope, not even the list of what that is to let go. */
+START_TEST(what_is_released_within_a_scope_costs_nothing)
+{
+    asc_tensor x = asc_zeros(ctx, ASC_F64, ASC_SHAPE(2)), stays[200];
+    asc_scope_begin(ctx);
+    asc_scope_begin(ctx);
+    size_t early = 0;
+    for (int i = 1; i <= 20000; i++) {
+        asc_tensor y = asc_neg(ctx, x);
+        if (i % 100 == 0) {
+            stays[i / 100 - 1] = y;
+        } else {
+            asc_release(y);
+        }
+        early = i == 10000 ? asc_memory(ctx).bytes : early;
+    }
+    for (int i = 0; i < 200; i++) {
+        ck_assert(asc_is_valid(stays[i]));
+    }
+    ck_assert_msg(asc_memory(ctx).bytes < early + 100 * 1024, "%zu bytes after 20000 calls, %zu after 10000",
+                  asc_memory(ctx).bytes, early);
+    asc_scope_end(ctx);
+    for (int i = 0; i < 200; i++) {
+        ck_assert(!asc_is_valid(stays[i]));
+    }
+    asc_scope_end(ctx);
+}
+END_TEST
+
 START_TEST(a_leaf_goes_after_its_backward_pass)
 {
     graph g = make_graph();
@@ -564,6 +593,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup_one_thread, teardown);
     tcase_add_loop_test(t, ten_thousand_rounds, 0, (int)(sizeof lives / sizeof *lives));
     tcase_add_loop_test(t, what_is_made_on_the_way_goes, 0, (int)(sizeof made / sizeof *made));
+    tcase_add_test(t, what_is_released_within_a_scope_costs_nothing);
     tcase_add_test(t, a_leaf_goes_after_its_backward_pass);
     tcase_add_test(t, a_leaf_stays_for_its_backward_pass);
     tcase_add_test(t, the_context_lets_go_of_all);

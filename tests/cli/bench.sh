@@ -135,6 +135,13 @@ awk -v t="$(field tokens_per_s <out)" -v ms="$(field step_ms <out)" 'BEGIN {
     d = t * ms / (3 * 64000)
     exit !(d > 0.99 && d < 1.01)
 }' || fail 'a step is not of the batches that are accumulated'
+for passes in accumulate=2 shards=2 'accumulate=3 --set shards=4'; do # each carries its own context
+    # shellcheck disable=SC2086  # words
+    status 0 "$ASCGRAD" bench train --layers 1 --dim 16 --vocab 50 --model transformer --block 16 --batch 4 --steps 1 \
+        --threads 1 --set carry=16 --set pos_emb=false --set $passes
+done
+status 2 "$ASCGRAD" bench train $tiny_model --set head=pairs
+has err 'head is pairs, expected lm'
 status 2 "$ASCGRAD" bench scaling --model grasmann
 has err "did you mean 'grassmann'?"
 

@@ -34,6 +34,7 @@ refused 2 'wrong.json: tune: grid: lr: got null, expected a list of values' \
     "$start}}, \"tune\": {\"grid\": {\"lr\": null}}}"
 refused 2 'wrong.json: lr: is in the grid, and cannot be tuned' \
     "$start}}, \"grid\": {\"lr\": [1]}, \"tune\": {\"grid\": {\"lr\": [1]}}}"
+refused 2 'wrong.json: grid: lr: values 1 and 3 are the same' "$start}}, \"grid\": {\"lr\": [0.01, 0.02, \"1e-2\"]}}"
 refused 2 'wrong.json: common: d_model: is there twice' '{"common": {"dim": 8, "d_model": 8}, "systems": {"t": {}}}'
 for wrong in '"figurs": []' '"figures": "cost"' '"figures": [0]' '"figures": ["1"]' '"split": "vaild"' '"layer": -1' \
     '"tokens": 0' '"lengths": [0]' '"lengths": ["a"]' '"metric": 1' '"baselines": ["x"]' \

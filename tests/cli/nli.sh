@@ -37,6 +37,7 @@ mkdir cased
 cp "$tiny"/* cased
 echo '{"do_lower_case": false}' >cased/tokenizer_config.json
 train --encoder cased --mix none --epochs 1 --out as-written
+lacks err 'test split' # which there is no option for
 has as-written/config.json '"tokenizer": "wordpiece-cased:/'
 status 3 "$ASCGRAD" compare as-written as-written
 has err 'names no file of the test split, .*; it has train and valid; --split valid takes another split$'
@@ -175,6 +176,15 @@ json '0 <= d["hard"]["n"] <= 45'
 # shellcheck disable=SC2086
 status 0 "$ASCGRAD" nli train --train train.jsonl.gz --valid held.jsonl $small --encoder none --mix none --epochs 1 \
     --out elsewhere.run
+status 3 "$ASCGRAD" nli eval run --data nowhere
+has err '^ascgrad nli eval: nowhere: No such file or directory$'
+status 2 "$ASCGRAD" nli eval run --data run/config.json
+has err 'expected a .jsonl or .tsv file, plain or .gz'
+for also in '--data held.jsonl' '--set data=held.jsonl'; do
+    # shellcheck disable=SC2086
+    status 2 "$ASCGRAD" nli train $data $small $also --encoder none --mix none --out both
+    has err '^ascgrad nli train: --data: --train and --valid say which, expected one or the other$'
+done
 status 3 "$ASCGRAD" nli eval run --data train.jsonl.gz --per-pair /dev/full
 has err ': /dev/full: is not a regular file'
 mkfifo pairs.pipe

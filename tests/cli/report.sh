@@ -436,4 +436,10 @@ END
 status 0 "$ASCGRAD" experiment run wild.json --out wild
 status 0 "$ASCGRAD" experiment report wild
 has wild/report.md '^| wild | 2 | inf |'
+# … and is a baseline all the same
+sed 's/"report": {/"report": {"baselines": ["wild"], /' wild.json >wilder.json
+status 0 "$ASCGRAD" experiment run wilder.json --out wilder
+status 0 "$ASCGRAD" experiment report wilder
+lacks wilder/report.md 'There is nothing to compare'
+has wilder/tables/significance.csv '^.*tame'
 exit $failed

@@ -199,9 +199,11 @@ START_TEST(contexts_that_are_refused)
     asc_layer *l = layer_of("transformer", "", ASC_F32);
     asc_tensor x = tokens(ASC_F32, 1, 2, 3);
     expect_failure(asc_layer_cross(l, x, tokens(ASC_F32, 2, 1, 3), asc_null()),
-                   "layer_cross: context is (1, 3, 12), expected (2, M, 12)");
+                   "layer_cross: context is f32 (1, 3, 12), expected f32 (2, M, 12)");
     expect_failure(asc_layer_cross(l, x, asc_zeros(ctx, ASC_F32, ASC_SHAPE(2, 4, 8)), asc_null()),
-                   "layer_cross: context is (2, 4, 8), expected (2, M, 12)");
+                   "layer_cross: context is f32 (2, 4, 8), expected f32 (2, M, 12)");
+    expect_failure(asc_layer_cross(l, x, tokens(ASC_F64, 2, 2, 3), asc_null()),
+                   "layer_cross: context is f64 (2, 3, 12), expected f32 (2, M, 12)");
     expect_failure(asc_layer_cross(l, x, asc_null(), asc_null()), "layer_cross: context is null");
     no_error();
     ck_assert(asc_is_valid(asc_layer_cross(l, x, x, asc_null())));

@@ -45,6 +45,9 @@ START_TEST(attention_has_its_options)
     for (int64_t i = 0; i < asc_numel(y); i++) {
         ck_assert_double_eq_tol(((const double *)asc_data(y))[i], ((const double *)asc_data(projected))[i], 1e-12);
     }
+    options.cap = NAN;
+    ck_assert_ptr_null(asc_module_attention(ctx, ASC_F64, 8, &options));
+    expect_error(ASC_ERR_ARG, "module_attention: cap is nan, expected a number");
     asc_module_free(m);
 }
 END_TEST
@@ -232,6 +235,16 @@ START_TEST(what_a_function_gives_again_stays)
     }
     asc_release(table);
     ck_assert(!asc_is_valid(table));
+    table = asc_full(ctx, ASC_F32, 1, ASC_SHAPE(2, 8)); /* held by its maker, where there is no scope */
+    size_t early = 0;
+    for (int i = 0; i < 4; i++) {
+        asc_release(asc_module_forward(net, table));
+        asc_release(asc_module_forward(sum, table));
+        no_error();
+        ck_assert(asc_is_valid(table));
+        early = i == 1 ? asc_memory(ctx).bytes : early;
+    }
+    ck_assert_uint_eq(asc_memory(ctx).bytes, early);
     asc_module_free(net);
     asc_module_free(sum);
 }
@@ -347,6 +360,23 @@ START_TEST(parameters_are_saved_and_loaded)
     asc_params_load(ctx, more, path);
     expect_error_with(ASC_ERR_FORMAT, "'weight' is (3, 2), expected (3, 3)");
     asc_params_free(more);
+    for (int i = 0; i < 2; i++) { /* what does not fit comes last, and nothing has changed */
+        asc_tensor kept = asc_full(ctx, ASC_F32, 1, ASC_SHAPE(3, 2)), whole = asc_zeros(ctx, ASC_F32, ASC_SHAPE(2, 3));
+        more = asc_params_new(ctx);
+        asc_params_add(more, "weight", kept, false);
+        asc_params_add(more, "other", i ? asc_transpose(ctx, whole, 0, 1) : asc_zeros(ctx, ASC_I64, ASC_SHAPE(3, 2)),
+                       false);
+        asc_params *saved = asc_params_new(ctx);
+        asc_params_add(saved, "weight", asc_zeros(ctx, ASC_F32, ASC_SHAPE(3, 2)), false);
+        asc_params_add(saved, "other", asc_zeros(ctx, ASC_F32, ASC_SHAPE(3, 2)), false);
+        asc_params_save(ctx, saved, path);
+        asc_params_load(ctx, more, path);
+        expect_error_with(i ? ASC_ERR_ARG : ASC_ERR_FORMAT, i ? "params_load: 'other' is not contiguous"
+                                                              : "'other' is F32, which is not read as i64");
+        ck_assert(*(const float *)asc_data(kept) == 1);
+        asc_params_free(more);
+        asc_params_free(saved);
+    }
     asc_module_free(a);
     asc_module_free(b);
     asc_module_free(other);

@@ -92,11 +92,134 @@ START_TEST(what_a_mixing_keeps_and_holds_stays)
 }
 END_TEST
 
+/* What it holds since before the call without a scope is its own, too: `forward` alone, and from cache to cache. */
+START_TEST(what_stood_before_stays)
+{
+    static const asc_mixing holds = {.abi = ASC_MIXING_ABI, .name = "holds", .forward = give_held};
+    asc_mixing_register(ctx, &holds);
+    asc_layer *l = asc_layer_new(ctx, "holds", 8, "{}", ASC_F32, 1);
+    asc_tensor x = asc_zeros(ctx, ASC_F32, ASC_SHAPE(2, 4, 8));
+    held = asc_full(ctx, ASC_F32, 1, ASC_SHAPE(2, 4, 8));
+    last = asc_null();
+    for (int i = 0; i < 3; i++) {
+        asc_tensor y = asc_layer_forward(l, x, asc_null());
+        no_error();
+        asc_release(y);
+        ck_assert(asc_is_valid(held) && asc_is_valid(x));
+    }
+    asc_release(last);
+    asc_release(held);
+    asc_layer_free(l);
+}
+END_TEST
+
+/* A shift by a token: its state is the last input, staged twice, the first time in vain. */
+static asc_tensor shift(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
+{
+    (void)lengths, (void)aux;
+    int64_t n = asc_size(x, 1);
+    asc_tensor before = asc_slice(l->ctx, x, 1, 0, n - 1, 1);
+    asc_tensor first = asc_zeros(l->ctx, l->dtype, ASC_SHAPE(asc_size(x, 0), 1, l->D));
+    return asc_concat(l->ctx, (asc_tensor[]){first, before}, 2, 1);
+}
+
+static asc_tensor shift_next(asc_layer *l, asc_layer_cache *c, asc_tensor x)
+{
+    asc_cache_stage(l, c, 0, asc_zeros(l->ctx, l->dtype, ASC_SHAPE(1, 1, l->D)));
+    asc_tensor before = c->length > 0 ? c->state[0] : asc_zeros(l->ctx, l->dtype, ASC_SHAPE(1, 1, l->D));
+    asc_cache_stage(l, c, 0, x);
+    return asc_contiguous(l->ctx, before);
+}
+
+START_TEST(an_input_is_a_state)
+{
+    static const asc_mixing shifts = {.abi = ASC_MIXING_ABI, .name = "shifts", .forward = shift, .next = shift_next};
+    static const int64_t tokens[] = {3, 1, 4, 1, 5, 2, 6, 5};
+    asc_mixing_register(ctx, &shifts);
+    asc_lm *lm = asc_lm_new(ctx, "{\"d_model\":8,\"layers\":2,\"vocab\":9,\"block\":8,\"mix\":\"shifts\"}",
+                            ASC_F64, 1);
+    ck_assert_msg(lm != NULL, "%s", asc_error_message(ctx));
+    asc_set_recording(ctx, false);
+    asc_scope_begin(ctx);
+    const double *whole = asc_data(asc_lm_logits(lm, asc_from(ctx, ASC_I64, tokens, ASC_SHAPE(1, 8))));
+    size_t early = 0;
+    asc_lm_cache *c = asc_lm_cache_new(lm, 8);
+    for (int i = 0; i < 30; i++) {
+        asc_lm_cache_reset(c);
+        for (int t = 0; t < 8; t++) {
+            asc_scope_begin(ctx);
+            asc_tensor logits = asc_lm_next(c, tokens + t, 1);
+            no_error();
+            for (int v = 0; v < 9; v++) {
+                ck_assert_double_eq_tol(((const double *)asc_data(logits))[v], whole[9 * t + v], 1e-12);
+            }
+            asc_scope_end(ctx);
+        }
+        early = i == 2 ? asc_memory(ctx).bytes : early;
+    }
+    ck_assert_uint_eq(asc_memory(ctx).bytes, early);
+    asc_lm_cache_free(c);
+    asc_scope_end(ctx);
+    asc_lm_free(lm);
+}
+END_TEST
+
+/* Failures without a word. */
+static asc_status show_nothing(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts)
+{
+    (void)l, (void)x, (void)lengths, (void)parts;
+    return ASC_ERR_IO;
+}
+
+static asc_status no_cache(asc_layer *l, asc_layer_cache *c, int64_t capacity)
+{
+    (void)l, (void)c, (void)capacity;
+    return ASC_ERR_IO;
+}
+
+START_TEST(what_fails_without_a_word_is_told)
+{
+    static const asc_mixing mute = {.abi = ASC_MIXING_ABI, .name = "mute", .forward = shift, .next = shift_next,
+                                    .inspect = show_nothing, .cache = no_cache};
+    asc_mixing_register(ctx, &mute);
+    asc_lm *lm = asc_lm_new(ctx, "{\"d_model\":8,\"layers\":1,\"vocab\":9,\"block\":8,\"mix\":\"mute\"}",
+                            ASC_F64, 1);
+    asc_params *parts = asc_params_new(ctx);
+    ck_assert_int_eq(asc_lm_inspect(lm, asc_zeros(ctx, ASC_I64, ASC_SHAPE(1, 4)), 0, parts), ASC_ERR_IO);
+    expect_error(ASC_ERR_IO, "mute: its inspect failed without a message");
+    ck_assert_ptr_null(asc_lm_cache_new(lm, 8));
+    expect_error(ASC_ERR_IO, "mute: its cache failed without a message");
+    asc_layer *l = asc_layer_new(ctx, "mute", 8, "{}", ASC_F64, 1);
+    ck_assert_int_eq(asc_layer_inspect(l, asc_zeros(ctx, ASC_F64, ASC_SHAPE(1, 4, 8)), asc_null(), parts), ASC_ERR_IO);
+    expect_error(ASC_ERR_IO, "mute: its inspect failed without a message");
+    asc_params_free(parts);
+    asc_layer_free(l);
+    asc_lm_free(lm);
+}
+END_TEST
+
+/* Each token's loss is to look at. */
+START_TEST(no_gradient_flows_from_what_is_to_look_at)
+{
+    asc_lm *lm = asc_lm_new(ctx, "{\"d_model\":8,\"layers\":1,\"vocab\":9,\"block\":8,\"heads\":2}", ASC_F64, 1);
+    ck_assert_msg(lm != NULL, "%s", asc_error_message(ctx));
+    asc_tensor x = asc_zeros(ctx, ASC_I64, ASC_SHAPE(1, 4)), each;
+    asc_lm_loss(lm, x, x, &each);
+    asc_backward_loss(ctx, asc_mean(ctx, each, ASC_ALL_DIMS, false));
+    expect_error(ASC_ERR_ARG, "backward: loss is an output that no gradient flows from");
+    asc_lm_free(lm);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("own");
     tcase_add_checked_fixture(t, setup_one_thread, teardown);
     tcase_add_loop_test(t, what_cannot_be_made_is_refused, 0, 6);
     tcase_add_loop_test(t, what_a_mixing_keeps_and_holds_stays, 0, 4);
+    tcase_add_test(t, what_stood_before_stays);
+    tcase_add_test(t, an_input_is_a_state);
+    tcase_add_test(t, what_fails_without_a_word_is_told);
+    tcase_add_test(t, no_gradient_flows_from_what_is_to_look_at);
     return run_suite("nn/own", t);
 }

@@ -164,7 +164,14 @@ START_TEST(groups)
     ck_assert_double_eq(((const double *)asc_data(b))[0], before[1]);
     ck_assert_double_eq_tol(((const double *)asc_data(c))[0], before[2] - 1, 1e-15);
     ck_assert_int_eq(asc_optim_group(o, "none", 1, 0), 0);
-    ck_assert_str_eq(asc_error_message(ctx), "optim_group: no parameter has a name like 'none'");
+    expect_error(ASC_ERR_ARG, "optim_group: no parameter has a name like 'none'");
+    asc_optim_free(o);
+    parameter("w[0]", ASC_F64, 2, 1, true);
+    parameter("a\\b", ASC_F64, 2, 1, true);
+    o = asc_sgd_new(ctx, params, 0, 0);
+    ck_assert_int_eq(asc_optim_group(o, "w[0]", 0, 0), 1); /* by its own name */
+    ck_assert_int_eq(asc_optim_group(o, "a\\b", 0, 0), 1);
+    ck_assert_int_eq(asc_optim_group(o, "layers.[0-9].weight", 0, 0), 2);
     asc_optim_free(o);
 }
 END_TEST
@@ -389,6 +396,25 @@ START_TEST(a_tensor_under_two_names)
 }
 END_TEST
 
+START_TEST(names_may_be_long)
+{
+    char name[1100];
+    for (int i = 0; i < 2; i++) {
+        memset(name, 'a', 500);
+        snprintf(name + 500, 10, "%d", i);
+        parameter(name, ASC_F32, 3, 1, true);
+    }
+    asc_optim *o = asc_adamw_new(ctx, params, NULL);
+    no_error();
+    asc_optim_free(o);
+    memset(name, 'b', sizeof name);
+    name[1099] = '\0';
+    parameter(name, ASC_F32, 3, 1, true);
+    ck_assert_ptr_null(asc_adamw_new(ctx, params, NULL));
+    expect_error_with(ASC_ERR_ARG, "has 1099 bytes, expected at most 1000");
+}
+END_TEST
+
 START_TEST(a_step_that_is_refused_changes_nothing)
 {
     asc_tensor p = parameter("p", ASC_F64, 3, 1, true);
@@ -446,5 +472,6 @@ int main(void)
     tcase_add_test(t, numbers_out_of_range_are_refused_by_name);
     tcase_add_test(t, a_step_that_is_refused_changes_nothing);
     tcase_add_test(t, a_tensor_under_two_names);
+    tcase_add_test(t, names_may_be_long);
     return run_suite("optim", t);
 }

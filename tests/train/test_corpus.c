@@ -476,11 +476,74 @@ START_TEST(a_batchs_weight_is_its_targets)
 }
 END_TEST
 
+/* ---- what fails without a word, or gives what is no id ---- */
+
+static asc_status mute_make(asc_tokenizer *t, const char *argument)
+{
+    return argument && strcmp(argument, "make") == 0 ? ASC_ERR_IO : letters_make(t, NULL);
+}
+
+static int32_t gives;
+static asc_status mute_encode(const asc_tokenizer *t, const char *text, size_t bytes, unsigned flags, asc_ids *ids)
+{
+    (void)text, (void)bytes, (void)flags;
+    return gives == 0 ? ASC_ERR_IO : asc_ids_push(t->ctx, ids, gives);
+}
+
+static asc_status mute_decode(asc_decoder *d, int32_t id, const char *piece, size_t bytes)
+{
+    (void)d, (void)id, (void)piece, (void)bytes;
+    return ASC_ERR_IO;
+}
+
+static asc_status mute_begin(asc_source_reader *r)
+{
+    (void)r;
+    return ASC_ERR_IO;
+}
+
+START_TEST(what_fails_without_a_word_is_told)
+{
+    asc_tokenizer_kind kind = letters_kind;
+    asc_data_source source = copies_source;
+    kind.name = source.name = "mute";
+    kind.make = mute_make;
+    kind.encode = mute_encode;
+    kind.decode = mute_decode;
+    source.begin = mute_begin;
+    asc_tokenizer_register(ctx, &kind);
+    asc_data_source_register(ctx, &source);
+    ck_assert_ptr_null(asc_tokenizer_new(ctx, "mute:make"));
+    expect_error(ASC_ERR_IO, "mute: its make failed without a message");
+    asc_tokenizer *t = asc_tokenizer_new(ctx, "mute");
+    asc_ids ids = {0};
+    for (int i = 0; i < 3; i++) {
+        gives = (int[]){0, 99, -5}[i];
+        ck_assert_int_eq(asc_tokenizer_encode(t, "a", 1, 0, &ids), i ? ASC_ERR_ARG : ASC_ERR_IO);
+        expect_error(i ? ASC_ERR_ARG : ASC_ERR_IO, i == 0 ? "mute: its encode failed without a message"
+                                                   : i == 1 ? "mute: its encode gave id 99, expected 0 to 0"
+                                                            : "mute: its encode gave id -5, expected 0 to 0");
+        ck_assert_uint_eq(ids.n, 0);
+    }
+    asc_decoder *d = asc_decoder_new(t);
+    ck_assert_ptr_null(asc_decoder_next(d, 0, NULL));
+    expect_error(ASC_ERR_IO, "mute: its decode failed without a message");
+    asc_dataset *data = asc_dataset_open(ctx, "mute:3");
+    ck_assert_ptr_null(asc_split_load(data, ASC_SPLIT_TRAIN, t));
+    expect_error(ASC_ERR_IO, "mute: its begin failed without a message");
+    asc_dataset_free(data);
+    asc_decoder_free(d);
+    asc_ids_free(ctx, &ids);
+    asc_tokenizer_free(t);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("corpus");
     tcase_add_checked_fixture(t, setup_runs, teardown_runs);
     tcase_add_test(t, lists_have_what_is_registered);
+    tcase_add_test(t, what_fails_without_a_word_is_told);
     tcase_add_test(t, what_is_not_whole_is_refused);
     tcase_add_test(t, given_tokens_are_no_targets);
     tcase_add_test(t, each_allocation_may_fail);

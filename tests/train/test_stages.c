@@ -1,7 +1,10 @@
 /* tests/train/test_stages.c: batch and block that grow over a run: what each step takes, resumes, runs made longer. */
+#include <math.h>
+
 #include <jansson.h>
 
 #include <ascgrad/compare.h>
+#include <ascgrad/runs.h>
 
 #include "tests/train/runs.h"
 #include "train/stages.h"
@@ -97,6 +100,35 @@ START_TEST(tokens_are_those_of_the_schedules)
     ck_assert_str_eq(json_string_value(json_object_get(plan, "batch_schedule")), "0:2,3:4,6:16,9:3");
     ck_assert_str_eq(json_string_value(json_object_get(plan, "block_schedule")), "6:2,9:8");
     json_decref(plan);
+}
+END_TEST
+
+/* Epochs end where the schedules have them end, and the model is evaluated there. */
+START_TEST(evaluations_are_at_ends_of_epochs)
+{
+    static const pair schedules[][6] = {
+        {{"batch_schedule", "0:2"}, {"eval_every", "0"}, {"log_every", "1"}, {"steps", "0"}, {"epochs", "2"},
+         {NULL, NULL}},
+        {{"batch_schedule", "0:2,5:4"}, {"eval_every", "0"}, {"log_every", "1"}, {"steps", "0"}, {"epochs", "2"},
+         {NULL, NULL}},
+        {{"block_schedule", "0:3,5:8"}, {"eval_every", "0"}, {"log_every", "1"}, {"steps", "0"}, {"epochs", "2"},
+         {NULL, NULL}},
+    };
+    train_so(run_path, false, NULL, ASC_OK, schedules[_i]);
+    asc_run *run = asc_run_read(ctx, run_path);
+    ck_assert_ptr_nonnull(run);
+    int seen = 0;
+    double before = 0;
+    for (size_t i = 0; i < asc_run_rows(run); i++) {
+        double epoch = asc_run_value(run, i, "epoch");
+        bool ends = floor(epoch + 1e-9) > floor(before + 1e-9);
+        bool last = i == asc_run_rows(run) - 1;
+        ck_assert_msg(!isnan(asc_run_value(run, i, "valid_loss")) == (ends || last), "epoch %g", epoch);
+        seen += ends;
+        before = epoch;
+    }
+    ck_assert_int_gt(seen, 0);
+    asc_run_free(run);
 }
 END_TEST
 
@@ -257,6 +289,7 @@ int main(void)
     tcase_add_test(t, steps_follow_one_another);
     tcase_add_test(t, epochs_have_their_steps);
     tcase_add_test(t, tokens_are_those_of_the_schedules);
+    tcase_add_loop_test(t, evaluations_are_at_ends_of_epochs, 0, 3);
     tcase_add_test(t, level_schedules_change_nothing);
     tcase_add_loop_test(t, resumes_are_exact, 0, (int)(sizeof growing / sizeof *growing));
     tcase_add_test(t, a_small_batch_has_more_steps_an_epoch);

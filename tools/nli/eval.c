@@ -23,7 +23,7 @@ static const cli_option options[] = {
     {"data", 0, "FILE", CLI_TEXT, offsetof(struct args, data), 0, 0,
      "the pairs, as nli train's (those that the run was validated on)"},
     {"per-pair", 0, "FILE", CLI_TEXT, offsetof(struct args, per_pair), 0, 0,
-     "write a line for each pair: its number, its class, the class found, the probability of its class"},
+     "write a line for each pair that is counted: its number, its class, the class found, the probability of its class"},
     {"hard", 0, "RUN", CLI_TEXT, offsetof(struct args, hard), 0, 0,
      "another model, as one that sees the hypothesis alone: the accuracy on the pairs that it gets wrong, too"},
     {"encoder", 0, "DIR", CLI_TEXT, offsetof(struct args, encoding.folder), 0, 0, "the encoder (the run's)"},
@@ -89,6 +89,9 @@ static asc_status take(void *user, int64_t number, int64_t label, int64_t found,
 /* All pairs of the file; without one the run's validation split. */
 static opened open_pairs(asc_ctx *ctx, const char *path, const struct args *args, asc_split_kind *kind)
 {
+    if (args->data && !strchr(args->data, ':')) {
+        nli_check_file(args->data);
+    }
     opened o = open_model(ctx, path, args->data, NULL);
     open_precision(ctx, o.model, NULL);
     *kind = args->data ? ASC_SPLIT_TEST : ASC_SPLIT_VALID;

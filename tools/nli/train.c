@@ -69,6 +69,22 @@ static void set_files(asc_ctx *ctx, asc_settings *settings, const struct args *a
     free(spec);
 }
 
+/* Data that an option or --set names, beside files that options name. */
+static void check_data(const struct args *args)
+{
+    const cli_list *given = &args->shared.given, *sets = &args->shared.sets;
+    bool both = false;
+    for (int i = 0; i < given->n; i++) {
+        both = both || strcmp(given->name[i], "data") == 0;
+    }
+    for (int i = 0; i < sets->n; i++) {
+        both = both || strncmp(sets->value[i], "data=", 5) == 0;
+    }
+    if (both && args->train) {
+        cli_wrong_usage("--data: --train and --valid say which, expected one or the other");
+    }
+}
+
 /* Settings may come from anywhere: what a preset, a file or --set has given needs no option. */
 static void check_given(asc_settings *settings, const struct args *args)
 {
@@ -87,6 +103,7 @@ static void check_given(asc_settings *settings, const struct args *args)
 static void complete(asc_ctx *ctx, asc_settings *settings, const struct args *args)
 {
     check_given(settings, args);
+    check_data(args);
     if (args->train) {
         set_files(ctx, settings, args);
     }

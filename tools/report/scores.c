@@ -280,16 +280,16 @@ static bool is_baseline(const report *r, const variant *v)
     return false;
 }
 
-/* The best of the cell's baselines; -1: none has scores. */
+/* The best of the cell's baselines, if need be one whose perplexity is beyond numbers; -1: none has scores. */
 static int choose_baseline(report *r, int cell)
 {
     int best = -1;
-    double least = INFINITY;
+    double least = NAN;
     for (int i = 0; i < r->n_variants; i++) {
         const variant *v = &r->variants[i];
         double loss =
             v->cell == cell && first_scores(v) && is_baseline(r, v) ? report_spread(r, v, report_quality(r)).mean : NAN;
-        if (loss < least) {
+        if (loss < least || (best < 0 && !isnan(loss))) {
             least = loss;
             best = i;
         }

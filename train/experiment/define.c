@@ -45,6 +45,24 @@ static asc_status check_value(asc_ctx *ctx, asc_settings *scratch, const char *k
                                                  : asc_settings_put(scratch, key, value, ASC_SOURCE_FILE);
 }
 
+/* That value number n of a list is none of those before it, however they are written: "1e-2" is 0.01. */
+static asc_status check_other(asc_ctx *ctx, const char *key, const json_t *values, size_t n)
+{
+    bool model;
+    const char *known = asc_define_key(ctx, key);
+    const asc_setting *row = known ? asc_settings_find(ctx, known, &model) : NULL;
+    json_t *of_n = row ? asc_setting_plain(ctx, row, key, json_array_get(values, n)) : NULL;
+    for (size_t i = 0; of_n && i < n && !asc_error(ctx); i++) {
+        json_t *of_i = asc_setting_plain(ctx, row, key, json_array_get(values, i));
+        if (of_i && asc_settings_same(of_i, of_n)) {
+            asc_fail(ctx, ASC_ERR_ARG, "%s: values %zu and %zu are the same", key, i + 1, n + 1);
+        }
+        json_decref(of_i);
+    }
+    json_decref(of_n);
+    return asc_error(ctx);
+}
+
 /* A setting; `list`: a list of values for it. */
 static asc_status check_setting(asc_ctx *ctx, asc_settings *scratch, const char *key, json_t *value, bool list)
 {
@@ -60,7 +78,7 @@ static asc_status check_setting(asc_ctx *ctx, asc_settings *scratch, const char 
         return asc_fail(ctx, ASC_ERR_ARG, "%s: expected a list of values", key);
     }
     json_array_foreach(value, i, entry) {
-        if (check_value(ctx, scratch, key, entry)) {
+        if (check_value(ctx, scratch, key, entry) || check_other(ctx, key, value, i)) {
             return asc_error(ctx);
         }
     }

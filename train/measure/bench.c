@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include <program/settings.h>
+
 #include "stats/stats.h"
 #include "tensor/need.h"
 #include "train/trainer.h"
@@ -39,7 +41,8 @@ asc_lm *asc_bench_model(asc_ctx *ctx, const asc_settings *settings, int64_t voca
     asc_lm *lm = config ? asc_lm_new(ctx, config, asc_settings_dtype(settings), (uint64_t)v->seed) : NULL;
     asc_text_drop(config);
     if (asc_lm_classes(lm) > 0) {
-        asc_fail_on(ctx, ASC_ERR_ARG, "head", " is classifier, expected lm: what is measured is a language model");
+        asc_fail_on(ctx, ASC_ERR_ARG, "head", " is %s, expected lm: what is measured is a language model",
+                    asc_settings_pairs(settings) ? "pairs" : "classifier");
         asc_lm_free(lm);
         return NULL;
     }
@@ -87,13 +90,15 @@ static double count_products(const asc_stepper *s)
     bool recording = asc_set_recording(ctx, false);
     asc_scope_begin(ctx);
     asc_tensor x = asc_zeros(ctx, ASC_I64, ASC_SHAPE(s->batch, s->block));
-    if (s->carried) {
-        asc_run_up(s, s->carried[0], s->batch);
+    asc_lm_carried *carried = s->carried ? asc_lm_carried_new(s->lm, asc_lm_carry(s->lm)) : NULL;
+    if (carried) {
+        asc_run_up(s, carried, s->batch);
     }
     asc_flops_reset(ctx);
     asc_lm_loss(s->lm, x, x, NULL);
     double flops = asc_flops(ctx);
     asc_lm_set_carried(s->lm, NULL);
+    asc_lm_carried_free(carried);
     asc_scope_end(ctx);
     asc_set_recording(ctx, recording);
     asc_span_end(ctx, &span);
@@ -218,7 +223,8 @@ asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t v
     asc_span_begin(ctx, &span, "set-up");
     asc_lm *lm = asc_bench_model(ctx, settings, vocab);
     asc_optim *optim = lm ? asc_optimizer_new(ctx, v, lm) : NULL;
-    asc_lm_carried *carried = optim && asc_lm_carry(lm) > 0 ? asc_lm_carried_new(lm, asc_lm_carry(lm)) : NULL;
+    int64_t streams = v->accumulate * v->shards;
+    asc_lm_carried **carried = optim && asc_lm_carry(lm) > 0 ? asc_carried_new(ctx, lm, streams) : NULL;
     asc_span_end(ctx, &span);
     if (optim && asc_error(ctx) == ASC_OK) {
         source tokens = {ctx, asc_lm_vocab(lm), asc_lm_block(lm), 1};
@@ -233,13 +239,13 @@ asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t v
                            .average = v->average > 0,
                            .seed = (uint64_t)v->seed,
                            .make = make,
-                           .carried = carried ? &carried : NULL,
+                           .carried = carried,
                            .tree = v->shards > 1 ? &tree : NULL,
                            .user = &tokens},
             settings, steps, result);
         asc_tree_close(&tree);
     }
-    asc_lm_carried_free(carried);
+    asc_carried_free(ctx, carried, streams);
     asc_optim_free(optim);
     asc_lm_free(lm);
     return asc_error(ctx);
