@@ -359,22 +359,11 @@ static asc_status replace_lost(asc_trainer *t)
     return ASC_OK;
 }
 
-/* Fewer steps than are done leave nothing to do of a run that is done, and would leave another as if it were. */
-static asc_status check_steps(const asc_trainer *t)
-{
-    int64_t planned = json_integer_value(json_object_get(t->settings->plan, "steps"));
-    if (t->steps >= t->state.step || planned <= t->state.step) {
-        return ASC_OK;
-    }
-    return asc_fail_on(t->ctx, ASC_ERR_ARG, "steps", ": got %" PRId64 ", expected at least the %" PRId64 " of %" PRId64
-                       " that are done", t->steps, t->state.step, planned);
-}
-
 /* All is read and checked before anything is written: a run that is refused stays as it was. */
 static asc_status resume_run(asc_trainer *t)
 {
     bool same_build, lost, back = goes_back(t);
-    if (asc_error(t->ctx) || read_checkpoint(t, back, &same_build) || check_steps(t) ||
+    if (asc_error(t->ctx) || read_checkpoint(t, back, &same_build) ||
         asc_folder_check(&t->folder, &t->state.best, &lost) ||
         asc_metrics_open(&t->metrics, t->ctx, t->folder.metrics, t->state.metrics_bytes) ||
         asc_metrics_check(&t->metrics, t->state.logged_step)) {

@@ -176,10 +176,6 @@ json '0 <= d["hard"]["n"] <= 45'
 # shellcheck disable=SC2086
 status 0 "$ASCGRAD" nli train --train train.jsonl.gz --valid held.jsonl $small --encoder none --mix none --epochs 1 \
     --out elsewhere.run
-status 3 "$ASCGRAD" nli eval run --data nowhere
-has err '^ascgrad nli eval: nowhere: No such file or directory$'
-status 2 "$ASCGRAD" nli eval run --data run/config.json
-has err 'expected a .jsonl or .tsv file, plain or .gz'
 for also in '--data held.jsonl' '--set data=held.jsonl'; do
     # shellcheck disable=SC2086
     status 2 "$ASCGRAD" nli train $data $small $also --encoder none --mix none --out both

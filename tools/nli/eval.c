@@ -89,9 +89,6 @@ static asc_status take(void *user, int64_t number, int64_t label, int64_t found,
 /* All pairs of the file; without one the run's validation split. */
 static opened open_pairs(asc_ctx *ctx, const char *path, const struct args *args, asc_split_kind *kind)
 {
-    if (args->data && !strchr(args->data, ':')) {
-        nli_check_file(args->data);
-    }
     opened o = open_model(ctx, path, args->data, NULL);
     open_precision(ctx, o.model, NULL);
     *kind = args->data ? ASC_SPLIT_TEST : ASC_SPLIT_VALID;

@@ -27,8 +27,8 @@ static bool looks_as_part(const char *path)
     return false;
 }
 
-/* The file's real path, new; ends the program where there is none. */
-static char *find_file(const char *path)
+/* New; ends the program where there is no such file, or none that can stand in a spec. */
+static char *absolute(const char *path)
 {
     static const char *const ends[] = {".jsonl", ".jsonl.gz", ".tsv", ".tsv.gz"};
     char *real = realpath(path, NULL);
@@ -43,18 +43,6 @@ static char *find_file(const char *path)
     if (!known) {
         cli_wrong_usage("%s: expected a .jsonl or .tsv file, plain or .gz", path);
     }
-    return real;
-}
-
-void nli_check_file(const char *path)
-{
-    free(find_file(path));
-}
-
-/* The same of one that can stand in a spec. */
-static char *absolute(const char *path)
-{
-    char *real = find_file(path);
     if (looks_as_part(real)) {
         cli_wrong_usage("%s: expected no ',KEY=' in its path, which stands for another part of a data set", real);
     }

@@ -12,9 +12,6 @@ extern const cli_command nli_train, nli_eval, nli_predict;
  * its path can't stand in a spec (2). */
 char *nli_spec(const char *train, const char *valid, const char *test, const char *classes);
 
-/* Ends the program where there is no such file of pairs (3), or its name is no such file's (2). */
-void nli_check_file(const char *path);
-
 /* The classes of a model as "A|B"; new, to be freed with free(). NULL where it has none. */
 char *nli_classes_of(const asc_model *model);
 
