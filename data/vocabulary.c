@@ -20,6 +20,11 @@ asc_status asc_tokenizer_collect(asc_tokenizer *tokenizer, const char *text, siz
                           : asc_reason(tokenizer->ctx, kind->collect(tokenizer, text, bytes), kind->name, "collect");
 }
 
+bool asc_tokenizer_is_ready(const asc_tokenizer *tokenizer)
+{
+    return !tokenizer->kind->is_ready || tokenizer->kind->is_ready(tokenizer);
+}
+
 /* That ids from number `first` on are the vocabulary's. */
 static asc_status check_ids(const asc_tokenizer *tokenizer, const asc_ids *ids, size_t first)
 {

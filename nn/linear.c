@@ -33,8 +33,7 @@ static const asc_setting settings[] = {
     {"features", ASC_SETTING_INT, AT(features), .help = "random features of a head", .min = 1, .max = 1 << 16,
      .follows = "the head's width", .only = "feature=favor"},
     {"decay", ASC_SETTING_CHOICE, AT(decay), "none",
-     .help = "how earlier tokens fade: not, by 1 - 2^(-5-h) a token, or "
-             "as a gate says",
+     .help = "how earlier tokens fade: not, by 1 - 2^(-5-h) a token, or as a gate says",
      .choices = decays},
     ASC_QK_NORM_SETTING(AT(qk_norm)),
     {"composed", ASC_SETTING_BOOL, AT(composed), "false", .help = "built from primitive ops, slow, to compare with"},

@@ -54,8 +54,7 @@ const asc_setting asc_lm_settings[] = {
     {"window_stride", ASC_SETTING_INT, AT(window_stride), "8", .help = "tokens from one window to the next", .min = 1,
      .max = 1 << 20, .only = "head=pairs", .option = "window-stride"},
     {"head_ff", ASC_SETTING_INT, AT(head_ff), NULL,
-     .help = "width of the layer between the sentences' means and the "
-             "classes",
+     .help = "width of the layer between the sentences' means and the classes",
      .min = 1, .max = INT32_MAX, .only = "head=pairs", .option = "head-ffn", .follows = "2 times the model's"},
     {"pairs", ASC_SETTING_CHOICE, AT(pairs), "apart",
      .help = "how the encoder reads two sentences: each by itself, or as one, [CLS] premise [SEP] hypothesis [SEP], in "

@@ -2,8 +2,7 @@
  * tools/plain.h: what is printed to a person, plain. Paths, names and texts come from files that anyone may have
  * written, and a terminal obeys what it is shown: a control character other than a line's end or a tab is printed as
  * "?", and so is one that turns the direction of what follows, and each byte that is no UTF-8; a carriage return before
- * a line's end is left out. What a program
- * reads is as it is: JSON, which escapes them, and files.
+ * a line's end is left out. What a program reads is as it is: JSON, which escapes them, and files.
  */
 #ifndef TOOLS_PLAIN_H
 #define TOOLS_PLAIN_H

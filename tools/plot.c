@@ -28,8 +28,7 @@ static const cli_option options[] = {
     {"x", 'x', "tokens|steps|minutes", CLI_CHOICE, offsetof(struct args, x), 0, 0, "what goes across (tokens)"},
     {"y", 'y', "KEY", CLI_TEXT, offsetof(struct args, y), 0, 0,
      "up: a key of metrics.jsonl, as loss, valid_loss, lr, ascender.omega_sep[0][3] (valid_accuracy where that chooses "
-     "the "
-     "best, else valid_ppl, or loss without it)"},
+     "the best, else valid_ppl, or loss without it)"},
     {"out", 'o', "FILE", CLI_TEXT, offsetof(struct args, out), 0, 0,
      "write FILE.svg, .png, .pdf, or .gp, gnuplot's script, and the data beside it (on a terminal: characters)"},
     {"csv", 0, "FILE", CLI_TEXT, offsetof(struct args, csv), 0, 0, "write the data here"},

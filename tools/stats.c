@@ -217,8 +217,7 @@ static asc_status check_lines(const table *a, const table *b, char **path)
     return a->n == b->n
                ? ASC_OK
                : asc_fail(a->ctx, ASC_ERR_FORMAT,
-                          "%s has %zu numbers and %s has %zu, expected as many: line by line they are the same "
-                          "item's",
+                          "%s has %zu numbers and %s has %zu, expected as many: line by line they are the same item's",
                           path[0], a->n, path[1], b->n);
 }
 

@@ -49,8 +49,7 @@ static asc_status compare(asc_ctx *ctx, const char *path, const char *prefix, js
         size_t how = JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15);
         char *old = json_dumps(before, how), *new = json_dumps(now, how);
         asc_fail(ctx, ASC_ERR_FORMAT,
-                 "%s: %s%s is %.60s, but the run was trained with %.60s until its checkpoint; "
-                 "put that back",
+                 "%s: %s%s is %.60s, but the run was trained with %.60s until its checkpoint; put that back",
                  path, prefix, key, new ? new : "?", old ? old : "?");
         asc_text_drop(old);
         asc_text_drop(new);

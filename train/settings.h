@@ -68,8 +68,10 @@ double asc_lowest_lr(const asc_values *v);
 /* Whether two values of settings are the same, in the digits that a run keeps. */
 bool asc_settings_same(const json_t *a, const json_t *b);
 
-/* Makes the paths of data and vocabulary absolute, so that a run can be resumed from anywhere. */
+/* Makes the paths of data and vocabulary absolute, so that a run can be resumed from anywhere. Without a vocabulary an
+ * encoder's is taken; not by the second. */
 asc_status asc_settings_locate(asc_settings *s);
+asc_status asc_settings_locate_given(asc_settings *s);
 
 /* What a model has from its data. */
 typedef struct asc_model_sizes {

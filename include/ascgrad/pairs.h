@@ -1,9 +1,8 @@
 /*
  * ascgrad/pairs.h: pairs of sentences and their classes, with the features of a frozen encoder.
  *
- * A data set of records with two texts and a class (doc/tasks.md) becomes a split of sequences, as any other; here
- * are the
- * features of its texts, for a model of pairs (ascgrad/nn.h) that takes states.
+ * A data set of records with two texts and a class (doc/tasks.md) becomes a split of sequences, as any other; here are
+ * the features of its texts, for a model of pairs (ascgrad/nn.h) that takes states.
  */
 #ifndef ASCGRAD_PAIRS_H
 #define ASCGRAD_PAIRS_H

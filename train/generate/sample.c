@@ -144,8 +144,7 @@ static asc_status check(asc_ctx *ctx, const asc_sampling *s, uint64_t draw)
 {
     if (!(s->temperature >= 0) || !isfinite(s->temperature) || s->top_k < 0 || !(s->top_p > 0 && s->top_p <= 1)) {
         return asc_fail(ctx, ASC_ERR_ARG,
-                        "sample: temperature %g, top_k %lld, top_p %g, expected >= 0, >= 0, in "
-                        "(0, 1]",
+                        "sample: temperature %g, top_k %lld, top_p %g, expected >= 0, >= 0, in (0, 1]",
                         s->temperature, (long long)s->top_k, s->top_p);
     }
     if (!(s->min_p >= 0 && s->min_p <= 1) || !(s->repeat_penalty >= 0) || !isfinite(s->repeat_penalty)) {
