@@ -246,7 +246,7 @@ complete -c ascgrad -n '__ascgrad_at nli train' -l verbose -s v -d 'more of it, 
 complete -c ascgrad -n '__ascgrad_at nli train' -s h -l help -d 'print the help'
 complete -c ascgrad -n '__ascgrad_at nli eval' -F
 complete -c ascgrad -n '__ascgrad_at nli eval' -l data -r -F -a 'builtin task' -d 'the pairs, as nli train\'s (those that the run was validated on)'
-complete -c ascgrad -n '__ascgrad_at nli eval' -l per-pair -r -F -d 'write a line for each pair: its number, its class, the class found, the probability of its class'
+complete -c ascgrad -n '__ascgrad_at nli eval' -l per-pair -r -F -d 'write a line for each pair that is counted: its number, its class, the class found, the probability of its class'
 complete -c ascgrad -n '__ascgrad_at nli eval' -l hard -x -a '(__fish_complete_directories)' -d 'another model, as one that sees the hypothesis alone: the accuracy on the pairs that it gets wrong, too'
 complete -c ascgrad -n '__ascgrad_at nli eval' -l encoder -x -a '(__fish_complete_directories)' -d 'the encoder (the run\'s)'
 complete -c ascgrad -n '__ascgrad_at nli eval' -l vocab -r -F -d 'its vocabulary (the run\'s)'
