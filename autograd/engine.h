@@ -19,7 +19,7 @@ typedef struct asc_slot {
     asc_array array;
     asc_storage *storage;  /* NULL: not saved */
     bool rounded;          /* bfloat16 will do */
-    asc_extent range;       /* of the storage, wherever that is when it is needed */
+    asc_extent range;      /* of the storage, wherever that is when it is needed */
     asc_stamp stamp;       /* of the storage when it was saved */
     asc_edge edge;         /* of an input, with a reference */
     bool flows;            /* of an output: it may get a gradient, */
@@ -30,7 +30,7 @@ typedef struct asc_slot {
 typedef struct asc_seen {
     asc_storage *storage; /* with a reference */
     asc_stamp stamp;
-    asc_extent range;      /* of all that was read of it */
+    asc_extent range;     /* of all that was read of it */
     asc_node *leaf;       /* that requires its gradient, with a reference; NULL: another tensor */
     asc_tensor tensor;    /* whichever, without one */
 } asc_seen;

@@ -2,11 +2,11 @@
  * sublinear memory cost", arXiv 1604.06174; Griewank and Walther, Evaluating Derivatives, 2008, chapter 12).
  *
  * The first run of a segment's function leaves one record in place of its calls': the inputs, the point at which its
- * random numbers begin, and what else it read, with versions. The backward pass runs the function again with its calls
- * recorded, hands the results' gradients to what it made this time, and walks these records back. In the second run the
- * inputs stand where the tensors that were given stood on the tape, and parameters are the leaves that they are. So
- * whatever is added to a gradient is added in the same order as if the calls had been recorded in the first place: the
- * same bits. */
+ * random numbers begin, and what else it read, with what was written there by then. The backward pass runs the function
+ * again with its calls recorded, hands the results' gradients to what it made this time, and walks these records back.
+ * In the second run the inputs stand where the tensors that were given stood on the tape, and parameters are the leaves
+ * that they are. So whatever is added to a gradient is added in the same order as if the calls had been recorded in the
+ * first place: the same bits. */
 #include <string.h>
 
 #include "autograd/engine.h"

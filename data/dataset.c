@@ -191,7 +191,7 @@ asc_status asc_dataset_stretch(asc_dataset *data, int64_t length)
                            " is %lld, but the sequences of %s have lengths of their own",
                            (long long)length, data->spec);
     }
-    return data->source->stretch(data, length);
+    return asc_reason(data->ctx, data->source->stretch(data, length), data->source->name, "stretch");
 }
 
 int64_t asc_dataset_longest(const asc_dataset *data)
@@ -264,7 +264,9 @@ asc_status asc_dataset_collect(asc_dataset *data, asc_tokenizer *tokenizer)
     if (!tokenizer->kind->collect) {
         return ASC_OK;
     }
-    status = data->source->words ? data->source->words(data, tokenizer) : collect_train(data, tokenizer);
+    status = !data->source->words ? collect_train(data, tokenizer)
+                                  : asc_reason(data->ctx, data->source->words(data, tokenizer), data->source->name,
+                                               "words");
     if (!status && !asc_tokenizer_is_ready(tokenizer)) {
         status = asc_fail(data->ctx, ASC_ERR_FORMAT, "%s: the train split has no words", data->spec);
     }

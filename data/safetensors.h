@@ -58,9 +58,6 @@ asc_status asc_safetensors_write_loaded(asc_ctx *ctx, const char *path, const as
 asc_status asc_safetensors_sum(asc_ctx *ctx, const asc_safetensors_pair *pairs, int64_t n_pairs,
                                const asc_safetensors_entry *const *by_name, int64_t n, uint32_t *crc);
 
-/* safetensors_values.c: whether the tensor is read as `dtype`. */
-bool asc_safetensors_converts(const asc_safetensors_entry *e, int dtype);
-
 /* Checks the header against its checksum, if the file has one, and takes those of the tensors from it. ASC_ERR_FORMAT:
  * it does not hold; ASC_ERR_MEMORY. */
 asc_status asc_safetensors_check_header(asc_safetensors *file);
@@ -72,5 +69,8 @@ asc_status asc_safetensors_check_values(const asc_safetensors *file, const asc_s
  * rid of control characters, so that the message stays one line. */
 asc_status asc_safetensors_fail(const asc_safetensors *file, asc_status status, const char *name, const char *format,
                                 ...) ASC_PRINTF(4, 5);
+
+/* safetensors_values.c: whether the tensor is read as `dtype`. */
+bool asc_safetensors_converts(const asc_safetensors_entry *e, int dtype);
 
 #endif

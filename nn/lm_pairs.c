@@ -1,9 +1,9 @@
 /* nn/lm_pairs.c: models of pairs of sentences ("head": "pairs"), as natural-language inference asks for.
  *
  *   rows     each sentence's windows of tokens, premise's then hypothesis's; a row is the mean of its tokens' states.
- *            The states are a frozen encoder's ("states": their width E), which has read the sentences apart, or together
- *            as one ("pairs"), and their windows are the model's input; or they are embeddings of tokens, the model's
- *            own
+ *            The states are a frozen encoder's ("states": their width E), which has read the sentences apart, or
+ *            together as one ("pairs"), and their windows are the model's input; or they are embeddings of tokens, the
+ *            model's own
  *   h        = P row + b (of given states) + pos_emb[place in its sentence] + seg_emb[0 premise, 1 hypothesis], then
  *            the blocks of lm_run.c
  *   u, v     = means over the premise's and the hypothesis's rows

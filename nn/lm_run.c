@@ -167,7 +167,9 @@ static asc_tensor mix_in_full(asc_layer *mix, asc_tensor x, int64_t l, void *arg
 {
     const in_full *how = arg;
     if (how->flow) {
-        *how->flow = mix->mixing->flow(mix, x, how->lengths);
+        uint64_t before = asc_own_begin(mix->ctx);
+        *how->flow = asc_made_own(mix->ctx, mix->mixing->flow(mix, x, how->lengths));
+        asc_own_end(mix->ctx, before);
     }
     return how->carried ? asc_carried_mix(how->carried, mix, x, l) : asc_layer_run(mix, x, how->lengths, how->aux);
 }
@@ -244,6 +246,14 @@ static asc_tensor plus(asc_ctx *ctx, asc_tensor x, asc_tensor y)
     return sum;
 }
 
+static asc_tensor turn(asc_layer *mix, asc_tensor flow, asc_tensor below)
+{
+    uint64_t before = asc_own_begin(mix->ctx);
+    asc_tensor t = asc_made_own(mix->ctx, mix->mixing->turn(mix, flow, below));
+    asc_own_end(mix->ctx, before);
+    return t;
+}
+
 asc_tensor asc_lm_hidden_in_full(asc_lm *lm, asc_tensor tokens, asc_tensor lengths, asc_tensor *total)
 {
     if (lm->carried && asc_carried_begin(lm->carried, tokens, lengths)) {
@@ -259,7 +269,7 @@ asc_tensor asc_lm_hidden_in_full(asc_lm *lm, asc_tensor tokens, asc_tensor lengt
             *total = plus(lm->ctx, *total, aux);
         }
         if (total && follows(lm, l)) {
-            turns = plus(lm->ctx, turns, lm->blocks[l].mix.mixing->turn(&lm->blocks[l].mix, flow, below));
+            turns = plus(lm->ctx, turns, turn(&lm->blocks[l].mix, flow, below));
             pairs++;
         }
         asc_release(below);

@@ -13,6 +13,15 @@ asc_tensor asc_made_own(asc_ctx *ctx, asc_tensor t)
     return asc_is_null(t) || asc_is_own(t) ? t : asc_reshape(ctx, t, asc_ndim(t), asc_shape(t));
 }
 
+/* What a function gave that failed, or gave what it may not: null. */
+static asc_tensor drop_own(asc_tensor given)
+{
+    if (asc_is_own(given)) {
+        asc_disown(given);
+    }
+    return asc_null();
+}
+
 asc_tensor asc_layer_run(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
 {
     uint64_t before = asc_own_begin(l->ctx);
@@ -20,8 +29,8 @@ asc_tensor asc_layer_run(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_ten
         *aux = asc_null();
     }
     asc_tensor y = asc_layer_gave(l, x, l->mixing->forward(l, x, lengths, aux));
-    if (aux && !asc_error(l->ctx)) {
-        *aux = asc_made_own(l->ctx, *aux);
+    if (aux) {
+        *aux = asc_error(l->ctx) ? drop_own(*aux) : asc_made_own(l->ctx, *aux);
     }
     asc_own_end(l->ctx, before);
     return y;
@@ -30,11 +39,11 @@ asc_tensor asc_layer_run(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_ten
 asc_tensor asc_layer_gave(asc_layer *l, asc_tensor x, asc_tensor y)
 {
     asc_ctx *ctx = l->ctx;
-    if (asc_error(ctx)) {
-        return y;
-    }
     asc_array got = asc_array_of(y), expected = asc_array_of(x);
     char text[2][ASC_SHAPE_TEXT];
+    if (asc_error(ctx)) {
+        return drop_own(y);
+    }
     if (asc_is_null(y)) {
         asc_fail(ctx, ASC_ERR_ARG, "%s: its mixing gave no tensor, and no error", l->mixing->name);
     } else if (expected.ndim < 0) {
@@ -46,8 +55,7 @@ asc_tensor asc_layer_gave(asc_layer *l, asc_tensor x, asc_tensor y)
     } else {
         return asc_made_own(ctx, y); /* the caller lets go of it: not of x, nor of what the mixing holds itself */
     }
-    asc_release(y);
-    return asc_null();
+    return drop_own(y);
 }
 
 /* ---- making ---- */
@@ -268,7 +276,11 @@ int64_t asc_layer_reach(asc_layer *l, int64_t carry)
                     "context", (long long)carry, l->index, l->mixing->name);
         return -1;
     }
-    return l->mixing->reach ? l->mixing->reach(l, carry) : carry;
+    int64_t reach = l->mixing->reach ? l->mixing->reach(l, carry) : carry;
+    if (reach < 0) {
+        asc_reason(l->ctx, ASC_ERR_ARG, l->mixing->name, "reach");
+    }
+    return reach;
 }
 
 /* ---- what may be missing ---- */

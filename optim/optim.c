@@ -124,8 +124,9 @@ static asc_status add_slot(asc_optim *o, const char *kind, int i, asc_tensor *ou
     asc_tensor p = asc_params_at(o->params, i);
     char name[ASC_OPTIM_NAME];
     if (!name_slot(o, kind, i, name)) {
-        return asc_fail(o->ctx, ASC_ERR_ARG, "optim: the name of parameter %d, '%.40s…', has %zu bytes, expected at most "
-                        "1000", i, asc_params_name(o->params, i), strlen(asc_params_name(o->params, i)));
+        const char *given = asc_params_name(o->params, i);
+        return asc_fail(o->ctx, ASC_ERR_ARG, "optim: the name of parameter %d, '%.40s...', has %zu bytes, expected at "
+                        "most %zu", i, given, strlen(given), ASC_OPTIM_NAME - strlen(kind) - 2);
     }
     return add_state(o, name, asc_dtype_of(p), asc_ndim(p), asc_shape(p), out);
 }

@@ -52,7 +52,7 @@ int asc_snprintf(char *text, size_t size, const char *format, ...)
 bool asc_name_matches(const char *pattern, const char *name)
 {
     locale_t before = enter();
-    bool found = strcmp(pattern, name) == 0 || fnmatch(pattern, name, FNM_NOESCAPE) == 0;
+    bool found = strcmp(pattern, name) == 0 || fnmatch(pattern, name, 0) == 0;
     uselocale(before);
     return found;
 }

@@ -16,7 +16,7 @@ int asc_strcasecmp(const char *a, const char *b); /* of ASCII's letters only: I 
 int asc_strncasecmp(const char *a, const char *b, size_t n);
 
 /* Whether the pattern, "blocks.*.weight", stands for the name: '*' for any text, '?' for one character, "[0-9]" for one
- * of several; or is the name, whatever that has in it. */
+ * of several, what stands behind '\\' for itself; or is the name, whatever that has in it. */
 bool asc_name_matches(const char *pattern, const char *name);
 
 /* Of ASCII. isdigit is the same in every locale. */

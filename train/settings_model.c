@@ -122,9 +122,10 @@ static asc_status check_head(const asc_settings *s, const json_t *base)
     const char *their = json_string_value(json_object_get(base, "head"));
     const char *our = json_string_value(json_object_get(s->model, "head"));
     their = their ? their : "lm";
-    return !our || strcmp(our, their) == 0 ? ASC_OK
-                                           : asc_fail_on(s->ctx, ASC_ERR_ARG, "init", ": the head of %s is %s, expected "
-                                                         "%s", s->values.init, their, our);
+    if (!our || strcmp(our, their) == 0) {
+        return ASC_OK;
+    }
+    return asc_fail_on(s->ctx, ASC_ERR_ARG, "init", ": the head of %s is %s, expected %s", s->values.init, their, our);
 }
 
 static asc_status check_vocab(const asc_settings *s, int64_t vocab)

@@ -50,7 +50,9 @@ static asc_status check_step(const asc_trainer *t)
         return REFUSE(t, "its tokens are %" PRId64 ", but %" PRId64 " steps take %" PRId64, s->tokens, s->step, tokens);
     }
     int64_t evaluated = s->evaluated_step;
-    if (evaluated != -1 && (evaluated > s->step || !asc_trainer_evaluates_at(t, evaluated))) {
+    bool anywhere = asc_trainer_eval_every(t) == 0; /* earlier versions took no notice of schedules */
+    if (evaluated != -1 && (evaluated < 1 || evaluated > s->step ||
+                            !(anywhere || asc_trainer_evaluates_at(t, evaluated)))) {
         return REFUSE(t, "its evaluated_step is %" PRId64 ", expected -1 or a step with an evaluation up to its step, %"
                       PRId64, evaluated, s->step);
     }

@@ -79,7 +79,6 @@ static asc_status count_blocks(asc_trainer *t)
                  each, whole.blocks);
         asc_trainer_say(t, text);
     }
-    whole.steps = (whole.blocks + each - 1) / each;
     if (asc_streams_plan(t, &whole) || asc_stages_plan(t)) {
         return asc_error(t->ctx);
     }

@@ -84,7 +84,8 @@ ASC_API asc_status asc_cache_make(asc_layer *layer, asc_layer_cache *cache, int 
 /* Writes rows (1, n, width), which go, behind those held, and returns all of them, (1, length + n, width). ASC_ERR_ARG:
  * the state was not made, or has no room for them. */
 ASC_API asc_tensor asc_cache_append(asc_layer *layer, const asc_layer_cache *cache, int which, asc_tensor rows);
-/* Stages a tensor of the scope, which goes into the cache's hands, as the next state `which`. ASC_ERR_ARG. */
+/* Stages a tensor as the next state `which`, in the place of one that was staged: one that the mixing has made in this
+ * call goes into the cache's hands, another, an input, say, stays whose it is. ASC_ERR_ARG. */
 ASC_API asc_status asc_cache_stage(asc_layer *layer, asc_layer_cache *cache, int which, asc_tensor state);
 
 /* What asc_mixing.carry may be: `forward` on past and x, of which the rows of x are kept. */

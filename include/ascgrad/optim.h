@@ -26,7 +26,7 @@ typedef enum asc_rule {
 } asc_rule;
 
 /* A rule for the parameters of these names: '*' stands for any text, '?' for one character, "[0-9]" for one of several;
- * or just one's name. */
+ * a name stands for its own parameter, too, whatever is in it. */
 typedef struct asc_rule_for {
     const char *names;
     asc_rule rule;
@@ -62,8 +62,8 @@ ASC_API asc_optim *asc_sgd_new(asc_ctx *ctx, asc_params *params, double momentum
 ASC_API void asc_optim_free(asc_optim *optim);
 
 /* Makes a group of the parameters with these names (as in asc_rule_for): their learning rate is lr_scale times the
- * step's (0: they stay as they are), their weight decay is weight_decay whatever asc_params_decays says; what is below 0
- * stays as it was. Of two groups with one parameter the later counts. Returns the number of parameters in it; 0 with
+ * step's (0: they stay as they are), their weight decay is weight_decay whatever asc_params_decays says; what is below
+ * 0 stays as it was. Of two groups with one parameter the later counts. Returns the number of parameters in it; 0 with
  * ASC_ERR_ARG if there are none. */
 ASC_API int asc_optim_group(asc_optim *optim, const char *names, double lr_scale, double weight_decay);
 

@@ -115,8 +115,8 @@ ASC_API size_t asc_dtype_size(asc_dtype dtype);
 
 /* The first element's address; the others stand asc_strides() apart. NULL for a null or stale handle. */
 ASC_API const void *asc_data(asc_tensor t);
-/* The same for writing: a backward pass that needs the old values is refused from then on (ASC_ERR_STATE), of any tensor
- * that lies in the same piece of memory, as views and parts of a wrapped buffer do. */
+/* The same for writing: a backward pass that needs the old values is refused from then on (ASC_ERR_STATE), of any
+ * tensor that lies in the same piece of memory, as views and parts of a wrapped buffer do. */
 ASC_API void *asc_data_mut(asc_tensor t);
 /* The value of a tensor of one element; NaN for any other. */
 ASC_API double asc_item(asc_tensor t);
@@ -160,10 +160,11 @@ ASC_API void asc_zero_grad(asc_tensor t);
 /* Has the leaf's gradient collected in `where`, without a copy: a contiguous tensor of the leaf's dtype and shape, the
  * caller's memory by asc_wrap, or a part of a larger tensor (asc_slice). It is asc_grad(leaf) from here on, held by the
  * leaf. `holds`: it holds a gradient already, which passes add to; else there is none, and the first pass overwrites
- * what is there. Two leaves must not share the same elements. `where` null: the library's memory again, and no
- * gradient; a tensor of asc_grad that was kept stays as it is, and no later pass writes to it. ASC_ERR_ARG: no leaf
- * that requires its gradient, a `where` of another kind, or that requires a gradient, or is the leaf's own memory;
- * ASC_ERR_STATE: a tensor that is gone, a call from within a backward pass. */
+ * what is there. Two leaves must not share the same elements. Of a buffer that holds values, too, what lies between two
+ * gradients is taken to be written with them. `where` null: the library's memory again, and no gradient; a tensor of
+ * asc_grad that was kept stays as it is, and no later pass writes to it. ASC_ERR_ARG: no leaf that requires its
+ * gradient, a `where` of another kind, or that requires a gradient, or is the leaf's own memory; ASC_ERR_STATE: a
+ * tensor that is gone, a call from within a backward pass. */
 ASC_API asc_status asc_grad_into(asc_tensor leaf, asc_tensor where, bool holds);
 
 /* Calls hook(user, gradient) at the end of every backward pass that reaches the leaf t, with what it has collected so

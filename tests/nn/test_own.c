@@ -113,6 +113,34 @@ START_TEST(what_stood_before_stays)
 }
 END_TEST
 
+/* So does what it gives of another shape, and is refused for; the error stands before the call, or comes from it. */
+static bool fails;
+static asc_tensor give_wrongly(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
+{
+    (void)x, (void)lengths;
+    *aux = held;
+    return fails ? (asc_fail(l->ctx, ASC_ERR_IO, "no"), held) : held;
+}
+
+START_TEST(what_is_refused_stays)
+{
+    static const asc_mixing gives = {.abi = ASC_MIXING_ABI, .name = "gives", .forward = give_wrongly};
+    asc_mixing_register(ctx, &gives);
+    asc_layer *l = asc_layer_new(ctx, "gives", 8, "{}", ASC_F32, 1);
+    asc_tensor x = asc_zeros(ctx, ASC_F32, ASC_SHAPE(2, 4, 8)), aux;
+    held = asc_keep(asc_zeros(ctx, ASC_F32, ASC_SHAPE(1)));
+    asc_release(held); /* its maker's is left */
+    for (int i = 0; i < 2; i++) {
+        fails = i;
+        ck_assert(asc_is_null(asc_layer_forward_aux(l, x, asc_null(), &aux)) && asc_is_null(aux));
+        expect_error_with(i ? ASC_ERR_IO : ASC_ERR_ARG, i ? "no" : "gives: its mixing gave f32 (1), expected f32 (2, ");
+        ck_assert(asc_is_valid(held));
+    }
+    asc_release(held);
+    asc_layer_free(l);
+}
+END_TEST
+
 /* A shift by a token: its state is the last input, staged twice, the first time in vain. */
 static asc_tensor shift(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
 {
@@ -218,6 +246,7 @@ int main(void)
     tcase_add_loop_test(t, what_cannot_be_made_is_refused, 0, 6);
     tcase_add_loop_test(t, what_a_mixing_keeps_and_holds_stays, 0, 4);
     tcase_add_test(t, what_stood_before_stays);
+    tcase_add_test(t, what_is_refused_stays);
     tcase_add_test(t, an_input_is_a_state);
     tcase_add_test(t, what_fails_without_a_word_is_told);
     tcase_add_test(t, no_gradient_flows_from_what_is_to_look_at);

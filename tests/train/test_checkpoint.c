@@ -76,7 +76,7 @@ static const edit wrong[] = {
     {{"best_loss"}, {"inf"}, "with a loss of inf"},
     {{"best_loss"}, {"2.5"}, "a best_loss of 2.5 comes to"},
     {{"best_bits"}, {"nan"}, "its best_bits are nan"},
-    {{"evaluated_step"}, {"7"}, "its evaluated_step is 7, expected -1 or a multiple of 5 up to its step, 12"},
+    {{"evaluated_step"}, {"7"}, "its evaluated_step is 7, expected -1 or a step with an evaluation up to its step, 12"},
     {{"evaluated_step"}, {"15"}, "its evaluated_step is 15"},
     {{"evaluated_step"}, {"0"}, "its evaluated_step is 0"},
     {{"logged_step"}, {"13"}, "its logged_step is 13"},

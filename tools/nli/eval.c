@@ -23,7 +23,8 @@ static const cli_option options[] = {
     {"data", 0, "FILE", CLI_TEXT, offsetof(struct args, data), 0, 0,
      "the pairs, as nli train's (those that the run was validated on)"},
     {"per-pair", 0, "FILE", CLI_TEXT, offsetof(struct args, per_pair), 0, 0,
-     "write a line for each pair that is counted: its number, its class, the class found, the probability of its class"},
+     "write a line for each pair that is counted: its number, its class, the class found, the probability of its "
+     "class"},
     {"hard", 0, "RUN", CLI_TEXT, offsetof(struct args, hard), 0, 0,
      "another model, as one that sees the hypothesis alone: the accuracy on the pairs that it gets wrong, too"},
     {"encoder", 0, "DIR", CLI_TEXT, offsetof(struct args, encoding.folder), 0, 0, "the encoder (the run's)"},

@@ -120,12 +120,17 @@ static asc_status time_step(const asc_stepper *s, const asc_settings *settings, 
     return status;
 }
 
-/* The steps that take the memory. */
+/* The steps that take the memory, and before them what they carry in full. */
 static asc_status warm_up(const asc_stepper *s, const asc_settings *settings)
 {
     asc_span span;
     asc_span_begin(s->ctx, &span, "warm-up");
-    asc_status status = ASC_OK;
+    int64_t shards = asc_stepper_shards(s), streams = s->carried ? settings->values.accumulate * shards : 0;
+    asc_status status = asc_error(s->ctx);
+    for (int64_t i = 0; i < streams && !status; i++) {
+        status = asc_run_up(s, s->carried[i], s->batch / shards);
+    }
+    asc_lm_set_carried(s->lm, NULL);
     for (int64_t i = 0; i < WARM_UP && status == ASC_OK; i++) {
         status = time_step(s, settings, i, &(double){0});
     }
