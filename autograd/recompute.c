@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "autograd/engine.h"
-#include "kernels/kernels.h"
 #include "tensor/need.h"
 
 const asc_op asc_op_recompute = {

@@ -92,9 +92,7 @@ asc_status asc_layer_init(asc_layer *l, const asc_mixing *mixing, int64_t D, asc
     status = status ? status : read_settings(l, reader, place);
     status = status || !mixing->init ? status : mixing->init(l, maker);
     l->reader = NULL;
-    if (status && !asc_error(ctx)) {
-        asc_reason(ctx, status, mixing->name, "check or init");
-    }
+    asc_reason(ctx, status, mixing->name, "check or init");
     return asc_error(ctx);
 }
 
