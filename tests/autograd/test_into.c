@@ -108,8 +108,9 @@ START_TEST(gradients_beside_values)
 {
     double flat[2][2 * N] = {{1, 1, 1, 1}, {1, 1, 1, 1}};
     asc_tensor w = leaf(0), a = leaf(0), b = leaf(1), half[2][2];
+    asc_tensor whole[] = {wrap(flat[0], 2 * N), wrap(flat[1], 2 * N)};
     for (int i = 0; i < 4; i++) {
-        half[i / 2][i % 2] = asc_slice(ctx, wrap(flat[i / 2], 2 * N), 0, i % 2 * N, (i % 2 + 1) * N, 1);
+        half[i / 2][i % 2] = asc_slice(ctx, whole[i / 2], 0, i % 2 * N, (i % 2 + 1) * N, 1);
     }
     ck_assert_int_eq(asc_grad_into(w, half[0][1], false), ASC_OK);
     ck_assert_int_eq(asc_set_data(w, half[0][0]), ASC_OK);
