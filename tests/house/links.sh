@@ -54,6 +54,7 @@ file && /^[a-z]/ && match($0, /asc_[a-z0-9_]+\(/) {
     print FILENAME ":" FNR, folder file, substr($0, RSTART, RLENGTH - 1)
 }
 AWK
+# shellcheck disable=SC2086 # a list of folders
 (cd "$abs_top_srcdir" && find $library -name '*.h' -exec awk -f "$scratch/named.awk" {} +) >"$scratch/named"
 [ -s "$scratch/named" ] || exit 99
 
