@@ -1522,10 +1522,12 @@ asc_status asc_copy(asc_ctx *ctx, asc_tensor dst, asc_tensor src);
 asc_status asc_set_data(asc_tensor leaf, asc_tensor where);
 void asc_scope_begin(asc_ctx *ctx);
 void asc_scope_end(asc_ctx *ctx);
+void asc_scope_end_but(asc_ctx *ctx, const asc_tensor *stay, int n);
 asc_tensor asc_keep(asc_tensor t);
 void asc_release(asc_tensor t);
 asc_status asc_require_grad(asc_tensor t, bool require);
 bool asc_requires_grad(asc_tensor t);
+bool asc_is_leaf(asc_tensor t);
 asc_tensor asc_grad(asc_tensor t);
 void asc_zero_grad(asc_tensor t);
 asc_status asc_grad_into(asc_tensor leaf, asc_tensor where, bool holds);
@@ -1889,6 +1891,7 @@ any *const functions[] = {
     (any *)asc_index_select,
     (any *)asc_interrupted,
     (any *)asc_is_contiguous,
+    (any *)asc_is_leaf,
     (any *)asc_is_valid,
     (any *)asc_item,
     (any *)asc_keep,
@@ -2129,6 +2132,7 @@ any *const functions[] = {
     (any *)asc_scatter_add,
     (any *)asc_scope_begin,
     (any *)asc_scope_end,
+    (any *)asc_scope_end_but,
     (any *)asc_score,
     (any *)asc_scores_free,
     (any *)asc_scores_read,

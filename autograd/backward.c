@@ -27,7 +27,7 @@ asc_status asc_require_grad(asc_tensor t, bool require)
         return asc_fail(n->ctx, ASC_ERR_ARG, "require_grad: dtype is %s, expected f32 or f64",
                         asc_dtype_name(n->array.dtype));
     }
-    if (n->flows || n->record) {
+    if (!asc_is_leaf(t)) {
         return asc_fail(n->ctx, ASC_ERR_ARG, "require_grad: an op made this tensor; expected a leaf");
     }
     n->requires_grad = require;
@@ -241,13 +241,11 @@ static asc_status run_record(asc_ctx *ctx, asc_tape *tape, const asc_record *r)
     open_output_grads(&call, r);
     const char *label = asc_set_label(ctx, r->label);
     asc_watch watch = asc_watch_begin(ctx);
-    asc_status status = open_arrays(&call, r);
     asc_storage *again[ASC_MAX_IN] = {0};
-    if (!status) {
-        status = open_input_grads(&call, tape, r, again);
-    }
-    if (!status && !tape->rehearsal && (status = r->op->backward(&call))) {
-        asc_fail(ctx, status, "%s: backward failed without a message", r->op->name);
+    asc_status status = open_input_grads(&call, tape, r, again);
+    status = status ? status : open_arrays(&call, r); /* of which a gradient may take the place */
+    if (!status && !tape->rehearsal) {
+        status = asc_fail(ctx, r->op->backward(&call), "%s: backward failed without a message", r->op->name);
     }
     asc_call_balance(&call, "backward");
     status = status ? status : ctx->status; /* of something that backward called */
@@ -380,8 +378,11 @@ asc_status asc_backward(asc_ctx *ctx, asc_tensor loss, asc_tensor cotangent, boo
     }
     if (!n->record && !n->requires_grad) {
         const char *why = n->flows ? asc_left_behind(ctx, n) : n->cut;
-        return asc_fail(ctx, ASC_ERR_ARG, "backward: loss %s",
-                        why ? why : "depends on no tensor that requires a gradient");
+        if (!why) {
+            why = n->flows ? "was made by a function of asc_recompute, whose backward pass comes later"
+                           : "depends on no tensor that requires a gradient";
+        }
+        return asc_fail(ctx, ASC_ERR_ARG, "backward: loss %s", why);
     }
     asc_tape *tape = asc_tape_of(ctx);
     if (!tape) {

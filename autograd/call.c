@@ -78,20 +78,6 @@ asc_status asc_check_finite(asc_call *call, const asc_array *a, const char *what
 
 /* ---- scopes ---- */
 
-const char *asc_balance_scopes(asc_ctx *ctx, size_t begun)
-{
-    size_t now = asc_scopes_begun(ctx);
-    const char *did = now > begun ? "began a scope that it did not end"
-                                  : now < begun ? "ended a scope that it did not begin" : NULL;
-    for (; now > begun; now--) {
-        asc_scope_end(ctx);
-    }
-    for (; now < begun; now++) {
-        asc_scope_begin(ctx);
-    }
-    return did;
-}
-
 void asc_call_balance(asc_call *call, const char *names)
 {
     const asc_engine *e = call->engine;
@@ -217,6 +203,9 @@ asc_status asc_call_view(asc_call *call, int64_t offset, int ndim, const int64_t
     asc_array *a = &call->out[0];
     if (e->out[0]) {
         return asc_call_fail(call, "infer declares output 0 once too often");
+    }
+    if (!(call->op->flags & ASC_OP_VIEW)) {
+        return asc_call_fail(call, "infer declares a view, expected an op with ASC_OP_VIEW");
     }
     if (e->into[0]) {
         return asc_call_fail(call, "output 0 is a view of its input: nothing is written");

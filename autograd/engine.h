@@ -177,10 +177,7 @@ asc_status asc_op_check(asc_ctx *ctx, const char *by, const asc_op *op);
 asc_status asc_op_check_call(asc_ctx *ctx, const asc_op *op);
 
 /* call.c */
-/* Ends the scopes that a function, called when there were `begun`, has left open, and begins one for each that it ended
- * without having begun it. Returns what the function did wrong; NULL: nothing. */
-const char *asc_balance_scopes(asc_ctx *ctx, size_t begun);
-/* The same of the op's functions, which `names` names, as an error. */
+/* asc_balance_scopes of the op's functions, which `names` names, as an error. */
 void asc_call_balance(asc_call *call, const char *names);
 void asc_call_drop_scratch(asc_call *call, int kept); /* all but the first ones */
 /* asc_call_fail of any status, with a text that is whole. */

@@ -74,7 +74,8 @@ asc_batches *asc_batches_new(asc_ctx *ctx, const asc_tensor *tensors, int n, int
     b->order = asc_alloc(ctx, (size_t)b->rows * sizeof *b->order + 1);
     b->whole = asc_alloc(ctx, (size_t)n * sizeof *b->whole);
     for (; b->whole && b->n < n; b->n++) {
-        b->whole[b->n] = asc_keep(tensors[b->n]);
+        b->whole[b->n] = tensors[b->n];
+        asc_node_ref(asc_node_of(tensors[b->n])); /* not asc_keep, which the caller might release */
     }
     if (!b->order || !b->whole) {
         asc_batches_free(b);
@@ -110,7 +111,7 @@ void asc_batches_free(asc_batches *b)
     }
     end_scope(b, "batches_free");
     for (int i = 0; i < b->n; i++) {
-        asc_release(b->whole[i]);
+        asc_node_unref(asc_node_of(b->whole[i]));
     }
     asc_free(b->ctx, b->whole, (size_t)b->n * sizeof *b->whole);
     asc_free(b->ctx, b->order, (size_t)b->rows * sizeof *b->order + 1);

@@ -19,7 +19,7 @@
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 
-enum { BUFFER_BYTES = 1 << 18, TEMPORARY_EXTRA = sizeof ".tmp" - 1, OPEN_ATTEMPTS = 8 };
+enum { BUFFER_BYTES = 1 << 18, TEMPORARY_EXTRA = sizeof ".tmp" - 1, OPEN_ATTEMPTS = 40, WAIT_MS = 50 };
 
 /* ---- opening ---- */
 
@@ -247,8 +247,9 @@ static bool still_named(const asc_file *file)
            opened.st_dev == named.st_dev;
 }
 
-/* Opens the temporary file and locks it. Another writer may rename or remove it between the two steps: then the
- * file that was opened is no longer ours to fill, and the next attempt makes a new one. */
+/* Opens the temporary file and locks it: while another process writes the same file, of which a report has many small
+ * ones, it waits, up to two seconds. That one may rename or remove it between the two steps: then the file that was
+ * opened is no longer ours to fill, and the next attempt makes a new one. */
 static bool open_locked(asc_file *file)
 {
     const char *kind;
@@ -267,10 +268,11 @@ static bool open_locked(asc_file *file)
         close(file->fd);
         file->fd = -1;
         if (busy) {
-            break;
+            nanosleep(&(struct timespec){.tv_nsec = WAIT_MS * 1000000L}, NULL);
         }
     }
-    errno = EBUSY;
+    asc_fail(file->ctx, ASC_ERR_IO, "%s: another process has been writing it for %d s", file->path,
+             OPEN_ATTEMPTS * WAIT_MS / 1000);
     return false;
 }
 

@@ -167,9 +167,9 @@ static asc_tensor mix_in_full(asc_layer *mix, asc_tensor x, int64_t l, void *arg
 {
     const in_full *how = arg;
     if (how->flow) {
-        uint64_t before = asc_own_begin(mix->ctx);
+        asc_own begun = asc_own_begin(mix->ctx);
         *how->flow = asc_made_own(mix->ctx, mix->mixing->flow(mix, x, how->lengths));
-        asc_own_end(mix->ctx, before);
+        asc_own_end(mix->ctx, begun, mix->mixing->name);
     }
     return how->carried ? asc_carried_mix(how->carried, mix, x, l) : asc_layer_run(mix, x, how->lengths, how->aux);
 }
@@ -248,10 +248,9 @@ static asc_tensor plus(asc_ctx *ctx, asc_tensor x, asc_tensor y)
 
 static asc_tensor turn(asc_layer *mix, asc_tensor flow, asc_tensor below)
 {
-    uint64_t before = asc_own_begin(mix->ctx);
+    asc_own begun = asc_own_begin(mix->ctx);
     asc_tensor t = asc_made_own(mix->ctx, mix->mixing->turn(mix, flow, below));
-    asc_own_end(mix->ctx, before);
-    return t;
+    return asc_own_end(mix->ctx, begun, mix->mixing->name) ? t : asc_null();
 }
 
 asc_tensor asc_lm_hidden_in_full(asc_lm *lm, asc_tensor tokens, asc_tensor lengths, asc_tensor *total)

@@ -88,6 +88,13 @@ static bool is_sound(asc_maker *m, char full[NAME], const char *name, int ndim, 
                  shape ? "" : " of shape NULL", ASC_MAX_DIMS);
         return false;
     }
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] < 0) {
+            asc_fail(m->ctx, ASC_ERR_ARG, "make: %s: dimension %d has size %lld, expected 0 or more", full, i,
+                     (long long)shape[i]);
+            return false;
+        }
+    }
     return true;
 }
 
@@ -96,6 +103,9 @@ asc_tensor asc_make_param(asc_maker *m, const char *name, asc_init init, int ndi
     char full[NAME];
     if (!is_sound(m, full, name, ndim, shape)) {
         return asc_null();
+    }
+    if ((unsigned)init > ASC_INIT_EMBEDDING) {
+        asc_fail(m->ctx, ASC_ERR_ARG, "make: %s: init is %d, expected one of asc_init", full, (int)init);
     }
     if (init == ASC_INIT_LINEAR && ndim == 0) {
         asc_fail(m->ctx, ASC_ERR_ARG, "make: %s: a scalar, expected a last dimension, which ASC_INIT_LINEAR goes by",

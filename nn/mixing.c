@@ -24,7 +24,7 @@ static asc_tensor drop_own(asc_tensor given)
 
 asc_tensor asc_layer_run(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
 {
-    uint64_t before = asc_own_begin(l->ctx);
+    asc_own begun = asc_own_begin(l->ctx);
     if (aux) {
         *aux = asc_null();
     }
@@ -32,8 +32,11 @@ asc_tensor asc_layer_run(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_ten
     if (aux) {
         *aux = asc_error(l->ctx) ? drop_own(*aux) : asc_made_own(l->ctx, *aux);
     }
-    asc_own_end(l->ctx, before);
-    return y;
+    bool sound = asc_own_end(l->ctx, begun, l->mixing->name);
+    if (aux && !sound) {
+        *aux = asc_null();
+    }
+    return sound ? y : asc_null();
 }
 
 asc_tensor asc_layer_gave(asc_layer *l, asc_tensor x, asc_tensor y)
@@ -217,9 +220,9 @@ static asc_tensor run_again(asc_layer *l, const asc_layer_cache *c, asc_tensor x
 asc_tensor asc_layer_next(asc_layer *l, asc_layer_cache *c, asc_tensor x)
 {
     asc_scope_begin(l->ctx);
-    uint64_t before = asc_own_begin(l->ctx);
+    asc_own begun = asc_own_begin(l->ctx);
     asc_tensor y = l->mixing->next ? asc_layer_gave(l, x, l->mixing->next(l, c, x)) : run_again(l, c, x);
-    asc_own_end(l->ctx, before);
+    y = asc_own_end(l->ctx, begun, l->mixing->name) ? y : asc_null();
     asc_keep(y); /* the caller releases it */
     asc_scope_end(l->ctx);
     return y;

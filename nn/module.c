@@ -353,11 +353,10 @@ static asc_tensor residual(asc_module *m, asc_tensor x)
 /* A user's function: what it gives is the module's, like what an op gives; of what it holds itself that is a view. */
 static asc_tensor call(asc_module *m, asc_tensor x)
 {
-    uint64_t before = asc_own_begin(m->ctx);
+    asc_own begun = asc_own_begin(m->ctx);
     asc_tensor y = m->function(m->ctx, x);
     y = asc_is_same(y, x) || asc_error(m->ctx) ? y : asc_made_own(m->ctx, y);
-    asc_own_end(m->ctx, before);
-    return y;
+    return asc_own_end(m->ctx, begun, "module_forward") ? y : asc_null();
 }
 
 asc_tensor asc_module_forward(asc_module *m, asc_tensor x)

@@ -271,11 +271,15 @@ static size_t each_bytes(const asc_optim *o, size_t each)
     return (size_t)o->count * each;
 }
 
-/* One tensor under two names would be stepped twice. */
-static asc_status check_once(asc_ctx *ctx, const char *function, const asc_params *params)
+/* What an op made collects no gradient; one tensor under two names would be stepped twice. */
+static asc_status check_params(asc_ctx *ctx, const char *function, const asc_params *params)
 {
     int n = asc_params_count(params);
     for (int i = 0; i < n; i++) {
+        if (!asc_is_leaf(asc_params_at(params, i))) {
+            return asc_fail(ctx, ASC_ERR_ARG, "%s: params: an op made '%s', expected a leaf", function,
+                            asc_params_name(params, i));
+        }
         for (int j = 0; j < i; j++) {
             if (asc_is_same(asc_params_at(params, i), asc_params_at(params, j))) {
                 return asc_fail(ctx, ASC_ERR_ARG, "%s: params: '%s' is the same tensor as '%s', expected each once",
@@ -299,7 +303,7 @@ static asc_optim *make(asc_ctx *ctx, asc_params *params, const char *names, cons
         asc_fail(ctx, ASC_ERR_ARG, "%s belongs to another context", names);
         return NULL;
     }
-    if (check_once(ctx, function, params)) {
+    if (check_params(ctx, function, params)) {
         return NULL;
     }
     asc_optim *o = asc_alloc(ctx, sizeof *o);

@@ -232,22 +232,20 @@ void asc_node_unref(asc_node *node); /* NULL is accepted */
 /* Drops the scope's reference, if it is still there: for a tensor that something else keeps from here on. asc_release
  * would drop that one's keep instead. */
 void asc_disown(asc_tensor t);
-/* Begins a call of a function that may be a user's; what is returned ends it. */
-static inline uint64_t asc_own_begin(asc_ctx *ctx)
-{
-    uint64_t before = ctx->lent;
-    ctx->lent = ctx->n_made;
-    return before;
-}
-static inline void asc_own_end(asc_ctx *ctx, uint64_t before)
-{
-    ctx->lent = before;
-}
+/* Ends the scopes that a function, called when there were `begun`, has left open, and begins one for each that it ended
+ * without having begun it. Returns what the function did wrong; NULL: nothing. */
+const char *asc_balance_scopes(asc_ctx *ctx, size_t begun);
+/* A call of a function that may be a user's: the mark of its begin, for its end, where `who`, whose function it is, is
+ * told of scopes that it has left otherwise than they were. Then false: what it gave may be gone with them. */
+typedef struct asc_own {
+    uint64_t lent;
+    size_t scopes;
+} asc_own;
+asc_own asc_own_begin(asc_ctx *ctx);
+bool asc_own_end(asc_ctx *ctx, asc_own begun, const char *who);
 /* Whether that function has made the tensor, and nothing else has taken it over since: so that it is the caller's to
  * let go of. Else it is somebody else's. */
 bool asc_is_own(asc_tensor t);
-/* Ends the scope but for these of its tensors, which are from here on of the scope around it, or of the caller. */
-void asc_scope_end_but(asc_ctx *ctx, const asc_tensor *stay, int n);
 /* Lets go of a tensor that the library has made and that a caller's function may have kept since. */
 void asc_let_go(asc_tensor t);
 /* `made` out of `used`, which is needed no more. */

@@ -98,10 +98,17 @@ static size_t fit(char *to, size_t size, const char *text, size_t at)
     return at <= head ? at : head + sizeof dots - 1 + (at < rest ? 0 : at - rest);
 }
 
-static void record(asc_ctx *ctx, asc_status status, const char *subject, const char *format, va_list args)
+/* A status of what somebody's function returned, whatever that is. */
+static asc_status known(asc_status status)
 {
+    return (unsigned)status <= ASC_ERR_INTERRUPTED ? status : ASC_ERR_ARG;
+}
+
+static asc_status record(asc_ctx *ctx, asc_status given, const char *subject, const char *format, va_list args)
+{
+    asc_status status = known(given);
     if (!ctx || ctx->status != ASC_OK || status == ASC_OK) {
-        return;
+        return status;
     }
     if (!format) {
         ctx->status = status;
@@ -115,13 +122,14 @@ static void record(asc_ctx *ctx, asc_status status, const char *subject, const c
         asc_vsnprintf(text, sizeof text, format, args);
         fit(ctx->message + ctx->detail, sizeof ctx->message - ctx->detail, text, 0);
     }
+    return status;
 }
 
 asc_status asc_fail(asc_ctx *ctx, asc_status status, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    record(ctx, status, "", format, args);
+    status = record(ctx, status, "", format, args);
     va_end(args);
     return status;
 }
@@ -135,7 +143,7 @@ asc_status asc_fail_on(asc_ctx *ctx, asc_status status, const char *subject, con
 {
     va_list args;
     va_start(args, format);
-    record(ctx, status, subject ? subject : "", format, args);
+    status = record(ctx, status, subject ? subject : "", format, args);
     va_end(args);
     return status;
 }

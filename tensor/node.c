@@ -198,7 +198,13 @@ void asc_release(asc_tensor t)
     asc_node_unref(n);
 }
 
-/* ---- a leaf's gradient ---- */
+/* ---- a leaf and its gradient ---- */
+
+bool asc_is_leaf(asc_tensor t)
+{
+    const asc_node *n = asc_node_of(t);
+    return n && !n->flows && !n->record;
+}
 
 asc_tensor asc_grad(asc_tensor t)
 {
@@ -249,6 +255,7 @@ void asc_scope_end_but(asc_ctx *ctx, const asc_tensor *stay, int n)
     if (!ctx) {
         return;
     }
+    n = stay ? n : 0;
     if (ctx->failed_scopes > 0) {
         ctx->failed_scopes--;
         return;
@@ -269,4 +276,35 @@ void asc_scope_end_but(asc_ctx *ctx, const asc_tensor *stay, int n)
             ctx->scoped[ctx->n_scoped++] = ctx->scoped[i];
         }
     }
+}
+
+const char *asc_balance_scopes(asc_ctx *ctx, size_t begun)
+{
+    size_t now = asc_scopes_begun(ctx);
+    const char *did = now > begun ? "began a scope that it did not end"
+                                  : now < begun ? "ended a scope that it did not begin" : NULL;
+    for (; now > begun; now--) {
+        asc_scope_end(ctx);
+    }
+    for (; now < begun; now++) {
+        asc_scope_begin(ctx);
+    }
+    return did;
+}
+
+asc_own asc_own_begin(asc_ctx *ctx)
+{
+    asc_own begun = {ctx->lent, asc_scopes_begun(ctx)};
+    ctx->lent = ctx->n_made;
+    return begun;
+}
+
+bool asc_own_end(asc_ctx *ctx, asc_own begun, const char *who)
+{
+    const char *did = asc_balance_scopes(ctx, begun.scopes);
+    if (did) {
+        asc_fail(ctx, ASC_ERR_STATE, "%s: its function %s", who, did);
+    }
+    ctx->lent = begun.lent;
+    return !did;
 }

@@ -34,7 +34,7 @@ void asc_params_free(asc_params *p)
         return;
     }
     for (size_t i = 0; i < p->n; i++) {
-        asc_release(p->entry[i].tensor);
+        asc_node_unref(asc_node_of(p->entry[i].tensor));
         asc_free(p->ctx, p->entry[i].name, strlen(p->entry[i].name) + 1);
     }
     asc_free(p->ctx, p->entry, p->capacity * sizeof *p->entry);
@@ -68,7 +68,8 @@ asc_status asc_params_add(asc_params *p, const char *name, asc_tensor tensor, bo
         return ASC_ERR_MEMORY;
     }
     memcpy(copy, name, bytes);
-    p->entry[p->n++] = (entry){copy, asc_keep(tensor), decay};
+    asc_node_ref(asc_node_of(tensor)); /* not asc_keep, which the caller might release */
+    p->entry[p->n++] = (entry){copy, tensor, decay};
     return ASC_OK;
 }
 

@@ -82,38 +82,9 @@ const char *train_find_run(const struct train_args *args, int operands, char **a
     return run;
 }
 
-/* ---- settings ---- */
-
-asc_settings *train_gather(asc_ctx *ctx, const struct train_args *args, const char *base, const char *run)
-{
-    asc_settings *s = asc_settings_new(ctx);
-    const char *const presets[] = {args->resume ? NULL : base, args->preset};
-    for (int i = 0; s && i < 2; i++) {
-        if (presets[i]) {
-            asc_settings_preset(s, presets[i]);
-        }
-    }
-    for (int i = 0; i < args->configs.n; i++) {
-        asc_settings_load(s, args->configs.value[i]);
-    }
-    for (int i = 0; i < args->sets.n; i++) {
-        cli_set_pair(s, args->sets.value[i]);
-    }
-    for (int i = 0; i < args->given.n && asc_error(ctx) == ASC_OK; i++) {
-        asc_settings_option(s, args->given.name[i], args->given.value[i] ? args->given.value[i] : "true");
-    }
-    if (args->resume && asc_error(ctx) == ASC_OK) {
-        asc_settings_resume(s, run);
-    }
-    if (args->data_of && asc_error(ctx) == ASC_OK) {
-        asc_settings_data_of(s, args->data_of);
-    }
-    return s;
-}
-
 /* ---- stopping ---- */
 
-static volatile sig_atomic_t stop_requested, hung_up, run_stands, encodes, on_terminal, follower, over;
+static volatile sig_atomic_t stop_requested, hung_up, run_stands, goes_on, encodes, on_terminal, follower, over;
 
 /* From a signal handler, which leaves what it interrupts its errno. */
 static void say_at_once(const char *text)
@@ -133,6 +104,7 @@ static void say_at_once(const char *text)
 static _Noreturn void end_at_once(void)
 {
     say_at_once(run_stands ? "ended at once; --resume goes on after the last checkpoint"
+                : goes_on  ? "ended before the training went on; the run is as it was"
                 : encodes  ? "ended before the training began; there is no run, but what was encoded stays in the cache"
                            : "ended before the training began; nothing is saved");
     _exit(CLI_INTERRUPTED);
@@ -173,6 +145,38 @@ static void catch_signals(void)
         sigaction(SIGHUP, &quiet, NULL);
     }
     signal(SIGPIPE, SIG_IGN); /* nobody watching is no reason to lose a training */
+}
+
+/* ---- settings ---- */
+
+asc_settings *train_gather(asc_ctx *ctx, const struct train_args *args, const char *base, const char *run)
+{
+    follower = run_stands = ranks_follower(); /* rank 0 knows whether it stands */
+    goes_on = args->resume != NULL;
+    catch_signals();
+    asc_settings *s = asc_settings_new(ctx);
+    const char *const presets[] = {args->resume ? NULL : base, args->preset};
+    for (int i = 0; s && i < 2; i++) {
+        if (presets[i]) {
+            asc_settings_preset(s, presets[i]);
+        }
+    }
+    for (int i = 0; i < args->configs.n; i++) {
+        asc_settings_load(s, args->configs.value[i]);
+    }
+    for (int i = 0; i < args->sets.n; i++) {
+        cli_set_pair(s, args->sets.value[i]);
+    }
+    for (int i = 0; i < args->given.n && asc_error(ctx) == ASC_OK; i++) {
+        asc_settings_option(s, args->given.name[i], args->given.value[i] ? args->given.value[i] : "true");
+    }
+    if (args->resume && asc_error(ctx) == ASC_OK) {
+        asc_settings_resume(s, run);
+    }
+    if (args->data_of && asc_error(ctx) == ASC_OK) {
+        asc_settings_data_of(s, args->data_of);
+    }
+    return s;
 }
 
 /* ---- while it runs ---- */
@@ -411,8 +415,6 @@ int train_run(asc_ctx *ctx, asc_settings *settings, const struct train_args *arg
         asc_settings_free(settings);
         return status;
     }
-    follower = run_stands = ranks_follower(); /* rank 0 knows whether it stands */
-    catch_signals();
     watcher w = {.bar = progress_start()};
     on_terminal = w.bar.terminal;
     spare_what_is_read(settings, args, folder);

@@ -35,7 +35,8 @@ const char *train_find_run(const struct train_args *args, int operands, char **a
 const cli_option *train_options(const cli_option *own, const char *base);
 
 /* Takes all settings that were given, the later wins: the preset `base`, unless it is NULL, the preset that was named,
- * files, --set, options; then those of the run that goes on, which takes no `base`. */
+ * files, --set, options; then those of the run that goes on, which takes no `base`. From here on interrupts are caught,
+ * as a training has them. */
 asc_settings *train_gather(asc_ctx *ctx, const struct train_args *args, const char *base, const char *run);
 
 /* What to say is next, of a run that was trained to its end. */

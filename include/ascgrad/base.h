@@ -131,8 +131,8 @@ ASC_API const char *asc_error_detail(const asc_ctx *ctx);
 
 ASC_API void asc_error_clear(asc_ctx *ctx); /* NULL is accepted */
 
-/* Records an error, unless there is one already or `status` is ASC_OK, and returns `status`. For ops and layers of
- * one's own. */
+/* Records an error, unless there is one already or `status` is ASC_OK, and returns `status`; a number that is none
+ * counts as ASC_ERR_ARG. For ops and layers of one's own. */
 ASC_API asc_status asc_fail(asc_ctx *ctx, asc_status status, const char *format, ...) ASC_PRINTF(3, 4);
 
 /* The same of an error about the argument or setting `subject`, at most 63 bytes, with which the message begins:

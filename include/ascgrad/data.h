@@ -90,7 +90,8 @@ ASC_API asc_tokenizer *asc_tokenizer_new(asc_ctx *ctx, const char *spec);
  * have <unk> and <eos>. */
 ASC_API asc_tokenizer *asc_tokenizer_load(asc_ctx *ctx, const char *name, const char *path);
 
-/* The same with those lines in memory; `source` names them in messages. */
+/* The same with those lines in memory, where a byte order mark is part of the first; `source` names them in
+ * messages. */
 ASC_API asc_tokenizer *asc_tokenizer_parse(asc_ctx *ctx, const char *name, const char *source, const char *vocabulary,
                                            size_t bytes);
 

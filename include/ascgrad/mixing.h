@@ -117,8 +117,9 @@ struct asc_mixing {
     asc_status (*init)(asc_layer *layer, asc_maker *maker);
     /* x (B, N, D) to (B, N, D), which the caller releases; lengths i64 (B) or null: a causal mixing may pass them over,
      * as rows behind a sequence's end are anything; with a context they are the context's. What is made on the way goes
-     * with the scope; released early it saves memory. `aux`, if not NULL, comes as null, and may be given the layer's
-     * auxiliary loss, a scalar with its weight in it; with NULL none is computed. */
+     * with the caller's scope, if there is one; earlier by asc_release, or with scopes of its own (asc_scope_end_but),
+     * which have ended when it returns. `aux`, if not NULL, comes as null, and may be given the layer's auxiliary loss,
+     * a scalar with its weight in it; with NULL none is computed. */
     asc_tensor (*forward)(asc_layer *layer, asc_tensor x, asc_tensor lengths, asc_tensor *aux);
     /* Adds to `parts`, under names of its own, what the layer computes inside for x. NULL: asc_layer_inspect refuses
      * it. */

@@ -108,8 +108,8 @@ struct asc_op {
 /* Declares output i, or saved array i (in order from 0). */
 ASC_API asc_status asc_call_output(asc_call *call, int i, asc_dtype dtype, int ndim, const int64_t *shape);
 ASC_API asc_status asc_call_save(asc_call *call, int i, asc_dtype dtype, int ndim, const int64_t *shape);
-/* Declares out[0] of an ASC_OP_VIEW: `offset` elements into in[0]. ASC_ERR_ARG: that is absent, or the view reaches
- * beyond it. */
+/* Declares out[0] of an ASC_OP_VIEW, which may do so call by call: `offset` elements into in[0]. ASC_ERR_ARG: that is
+ * absent, the view reaches beyond it, or the op has no such flag. */
 ASC_API asc_status asc_call_view(asc_call *call, int64_t offset, int ndim, const int64_t *shape, const int64_t *stride);
 /* Fails with ASC_ERR_ARG and "op: input is got, expected …"; `format` says what was expected. */
 ASC_API asc_status asc_call_expect(asc_call *call, int input, const char *format, ...) ASC_PRINTF(3, 4);
@@ -118,7 +118,8 @@ ASC_API asc_status asc_call_fail(asc_call *call, const char *format, ...) ASC_PR
 
 /* ---- for forward and backward ---- */
 
-/* `bytes` of memory aligned to 64 bytes until the function returns; NULL, with the error set, if there is none. */
+/* `bytes` of memory aligned to 64 bytes until the function returns, up to 32 times; NULL, with the error set, if there
+ * is none. */
 ASC_API void *asc_call_scratch(asc_call *call, size_t bytes);
 
 /* ---- calling, registering, listing ---- */

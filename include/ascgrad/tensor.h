@@ -141,6 +141,9 @@ ASC_API asc_status asc_set_data(asc_tensor leaf, asc_tensor where);
  * training step is one scope. Scopes nest. */
 ASC_API void asc_scope_begin(asc_ctx *ctx);
 ASC_API void asc_scope_end(asc_ctx *ctx);
+/* Ends the scope but for these n of its tensors, which are from here on of the scope around it, or the caller's: so a
+ * function gives results away out of a scope of its own. Others among them, null ones too, stay whose they are. */
+ASC_API void asc_scope_end_but(asc_ctx *ctx, const asc_tensor *stay, int n);
 /* Makes t outlive its scope, and returns it; balanced by asc_release. */
 ASC_API asc_tensor asc_keep(asc_tensor t);
 /* Lets go of t: of the last asc_keep, else of what its scope or its maker holds; else of nothing: the tape's is not the
@@ -152,6 +155,7 @@ ASC_API void asc_release(asc_tensor t);
 /* Makes a floating leaf (a tensor that no op made) collect its gradient, or stop it. */
 ASC_API asc_status asc_require_grad(asc_tensor t, bool require);
 ASC_API bool asc_requires_grad(asc_tensor t); /* of any tensor: a gradient flows to it */
+ASC_API bool asc_is_leaf(asc_tensor t);       /* no op made it that gradients flow through */
 /* A leaf's gradient, same shape and dtype, contiguous; borrowed. Null before the first backward pass
  * and after asc_zero_grad. */
 ASC_API asc_tensor asc_grad(asc_tensor t);

@@ -266,8 +266,8 @@ typedef struct asc_sampling {
 } asc_sampling;
 
 /* Draws a token from logits (V), f32 or f64; the `draw`-th of the seed, below 2^40: the same for the same seed, nth,
- * draw and logits. Ties go to the lower id. -1 with the error set: ASC_ERR_ARG; ASC_ERR_NONFINITE: a NaN among the
- * logits; ASC_ERR_MEMORY. */
+ * draw and logits. Ties go to the lower id; one of -∞ is never drawn. -1 with the error set: ASC_ERR_ARG;
+ * ASC_ERR_NONFINITE: a NaN or ∞ among the logits, or each is -∞; ASC_ERR_MEMORY. */
 ASC_API int64_t asc_sample_token(asc_ctx *ctx, asc_tensor logits, const asc_sampling *sampling, uint64_t draw);
 
 /* The same after the tokens `before` (n >= 0, each id once or more), to which repeat_penalty applies. ASC_ERR_ARG also

@@ -119,10 +119,13 @@ class Models(unittest.TestCase):
 
     def assert_nothing_stays(self, once, what):
         held = []
+        gc.collect()
+        gc.freeze()  # what was there before need not be looked through each time
         for _ in range(12):
             once()
             gc.collect()
             held.append(asc.memory()["bytes"])
+        gc.unfreeze()
         self.assertEqual(held[-1], held[3], what)
 
     def test_layers_leave_nothing(self):
@@ -344,6 +347,10 @@ print("the end")
             asc.LM({**CONFIG, "d_modle": 3})
         with self.assertRaises(OSError):
             asc.LM.load("/nowhere")
+        with self.assertRaisesRegex(TypeError, "makes another model"):
+            asc.LM(CONFIG).load("/nowhere")
+        with self.assertRaisesRegex(asc.Error, "an op made '0', expected a leaf"):
+            asc.AdamW([asc.tensor(np.ones(3), requires_grad=True) * 0.1])
 
 
 class Training(unittest.TestCase):

@@ -1,9 +1,13 @@
 """The functions made from the registry, errors, an op of one's own."""
 
 import copy
+import gc
 import inspect
 import pickle
+import subprocess
+import sys
 import unittest
+import weakref
 
 import numpy as np
 
@@ -204,7 +208,51 @@ class Errors(unittest.TestCase):
         self.assertEqual(asc.exp(np.float32(0)).dtype, np.float32)
 
 
+INTERRUPTED = """
+import signal
+import numpy as np
+import ascgrad as asc
+
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+sine = asc.Op("sine", np.sin, lambda g, x: g * np.cos(x))
+ended = 0
+for i in range(60):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.003 + i * 2e-4, 0.05)
+        while True:
+            w = asc.tensor(np.ones((5, 5)), requires_grad=True)
+            sine(w).sum().backward()
+    except KeyboardInterrupt:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        ended += 1
+    w = asc.tensor(np.ones(3), requires_grad=True)
+    sine(w).sum().backward()
+    assert np.array_equal(w.grad, np.cos(np.ones(3)))
+print(ended)
+"""
+
+
 class Own(unittest.TestCase):
+    def test_ctrl_c_within_its_functions(self):
+        # What hits a __del__ is lost, and said, by Python.
+        child = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True)
+        self.assertEqual((child.returncode, child.stdout), (0, "60\n"), child.stderr)
+
+    def test_within_itself(self):
+        def halved(x):
+            return np.append(split(x[:-1]).numpy() * 2, x[-1:]) if x.size > 1 else x
+
+        split = asc.Op("split", halved, lambda g, x: g)
+        self.assertEqual(split(np.ones(5)).tolist(), [16, 8, 4, 2, 1])
+
+    def test_what_is_checked_alone_goes(self):
+        sine = asc.Op("sine", np.sin, lambda g, x: g * np.cos(x), samples=[[(3,)]])
+        asc.gradcheck(sine)
+        alive = weakref.ref(sine)
+        del sine
+        gc.collect()
+        self.assertIsNone(alive())
+
     def wave(self, factor=1.0):
         return asc.Op(
             "wave",

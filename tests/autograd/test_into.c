@@ -158,6 +158,31 @@ static void within(void *user, asc_tensor gradient)
     expect_error(ASC_ERR_STATE, "grad_into: called from within a backward pass");
 }
 
+/* A backward pass that needs what its gradient takes the place of, an input or the output, is refused, as one that
+ * comes later is. */
+START_TEST(a_gradient_over_values_that_its_own_pass_needs)
+{
+    double memory_of[N] = {0};
+    asc_tensor x = leaf(3), g = wrap(memory_of, N), y;
+    asc_grad_into(x, g, false);
+    if (_i < 2) {
+        pass(x);
+        y = asc_mul(ctx, x, asc_grad(x));
+    } else {
+        asc_tensor in[] = {x, asc_null()};
+        ck_assert_int_eq(asc_apply_into(ctx, asc_op_find(ctx, "softmax"), in, 2, NULL, &g, &y), ASC_OK);
+    }
+    if (_i == 1) {
+        asc_zero_grad(x);
+    }
+    ck_assert_int_eq(asc_backward(ctx, y, asc_full(ctx, ASC_F64, 1, ASC_SHAPE(N)), false), ASC_ERR_STATE);
+    expect_error_with(ASC_ERR_STATE, "was overwritten after the forward pass, and its old value is needed");
+    asc_zero_grad(x);
+    pass(x);
+    expect_all(memory_of, 6);
+}
+END_TEST
+
 START_TEST(a_place_that_does_not_fit)
 {
     double data[N];
@@ -398,6 +423,7 @@ int main(void)
     tcase_add_test(t, gradients_side_by_side);
     tcase_add_test(t, gradients_beside_values);
     tcase_add_test(t, a_gradient_that_is_kept_stays);
+    tcase_add_loop_test(t, a_gradient_over_values_that_its_own_pass_needs, 0, 3);
     tcase_add_test(t, a_place_that_does_not_fit);
     tcase_add_test(t, a_kept_result_does_not_change);
     tcase_add_test(t, a_result_in_the_callers_memory);

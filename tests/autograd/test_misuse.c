@@ -99,8 +99,12 @@ START_TEST(infer_breaks_the_contract)
     for (size_t i = 0; i < sizeof misuse / sizeof *misuse; i++) {
         asc_op op = next_op;
         op.infer = misuse[i].infer;
+        op.flags |= misuse[i].infer == infer_views_twice ? ASC_OP_VIEW : 0;
         expect_misuse(op, NULL, misuse[i].message);
     }
+    asc_op op = next_op;
+    op.infer = infer_views_twice;
+    expect_misuse(op, NULL, "test_next: infer declares a view, expected an op with ASC_OP_VIEW");
 }
 END_TEST
 
@@ -123,6 +127,28 @@ START_TEST(infer_passes_over_a_failure)
     op.infer = infer_passes_over;
     op.forward = never;
     expect_misuse(op, NULL, "test_next: infer declares saved array 1, expected number 0 of at most 6");
+}
+END_TEST
+
+static asc_status no_status(asc_call *call)
+{
+    (void)call;
+    return (asc_status)2144708544;
+}
+
+START_TEST(what_is_no_status_is_a_failure)
+{
+    asc_op op = next_op;
+    op.infer = no_status;
+    expect_misuse(op, NULL, "test_next: failed without a message");
+    op = next_op;
+    op.forward = no_status;
+    expect_misuse(op, NULL, "test_next: failed without a message");
+    op = next_op;
+    op.backward = no_status;
+    asc_tensor y = asc_apply1(ctx, &op, &x, 1, NULL), one = asc_full(ctx, ASC_F64, 1, ASC_SHAPE(2));
+    ck_assert_int_eq(asc_backward(ctx, y, one, false), ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "test_next: backward failed without a message");
 }
 END_TEST
 
@@ -312,6 +338,7 @@ int main(void)
     tcase_add_test(t, infer_breaks_the_contract);
     tcase_add_test(t, attributes_are_missing);
     tcase_add_test(t, infer_passes_over_a_failure);
+    tcase_add_test(t, what_is_no_status_is_a_failure);
     tcase_add_test(t, scopes_are_left_as_they_were);
     tcase_add_test(t, what_is_not_infer_declares);
     tcase_add_test(t, more_inputs_than_there_may_be);

@@ -64,6 +64,22 @@ START_TEST(a_function_that_changes_its_mind)
 }
 END_TEST
 
+static asc_status goes_back(asc_ctx *c, void *user, const asc_tensor *inputs, asc_tensor *outputs)
+{
+    (void)user;
+    outputs[0] = asc_sum(c, inputs[0], ASC_ALL_DIMS, false);
+    return asc_backward_loss(c, outputs[0]);
+}
+
+START_TEST(a_pass_within_the_function)
+{
+    asc_tensor w = asc_full(ctx, ASC_F32, 1, ASC_SHAPE(2)), y;
+    asc_require_grad(w, true);
+    ck_assert_int_eq(asc_recompute(ctx, goes_back, NULL, &w, 1, &y, 1), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, "loss was made by a function of asc_recompute, whose backward pass comes later");
+}
+END_TEST
+
 START_TEST(misuse)
 {
     net n = make_net(true);
@@ -106,6 +122,7 @@ int main(void)
     tcase_add_test(t, what_was_overwritten);
     tcase_add_test(t, a_function_that_fails);
     tcase_add_test(t, a_function_that_changes_its_mind);
+    tcase_add_test(t, a_pass_within_the_function);
     tcase_add_test(t, misuse);
     tcase_add_test(t, every_allocation_fails_once);
     return run_suite("autograd/recompute faults", t);

@@ -29,6 +29,7 @@ refused 2 'wrong.json: scale tiny: more_seeds: t: 11 is a seed of all systems' \
 refused 2 'wrong.json: more_seeds: t: 1 is a seed of all systems' \
     "$start}}, \"seeds\": [1], \"more_seeds\": {\"t\": [1]}}"
 refused 2 'wrong.json: tune: grid: is missing' "$start}}, \"tune\": {\"steps\": 3}}"
+refused 2 'wrong.json: systems: u: got null, expected its settings' "$start}, \"u\": null}}"
 refused 2 'wrong.json: grid: lr: got null, expected a list of values' "$start}}, \"grid\": {\"lr\": null}}"
 refused 2 'wrong.json: tune: grid: lr: got null, expected a list of values' \
     "$start}}, \"tune\": {\"grid\": {\"lr\": null}}}"

@@ -1,9 +1,11 @@
 /* tests/data/test_file.c: files that are there as a whole, or not at all. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "data/file.h"
 #include "tests/data/fixture.h"
@@ -91,15 +93,26 @@ START_TEST(atomic_keeps_the_earlier_file_when_the_disk_is_full)
 }
 END_TEST
 
-START_TEST(atomic_refuses_a_second_writer)
+static void *let_go_soon(void *other)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 200 * 1000 * 1000}, NULL);
+    fclose(other);
+    return NULL;
+}
+
+START_TEST(atomic_waits_for_another_writer)
 {
     name_files();
     FILE *other = fopen(temporary, "wb");
     ck_assert_int_eq(flock(fileno(other), LOCK_EX), 0);
     ck_assert_int_eq(asc_file_write_atomic(ctx, path, "x", 1), ASC_ERR_IO);
-    expect_error_with(ASC_ERR_IO, "busy");
+    expect_error_with(ASC_ERR_IO, "x: another process has been writing it for 2 s");
     ck_assert_int_eq(access(temporary, F_OK), 0);
-    fclose(other);
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, let_go_soon, other), 0);
+    ck_assert_int_eq(asc_file_write_atomic(ctx, path, "x", 1), ASC_OK);
+    pthread_join(thread, NULL);
+    ck_assert_int_ne(access(temporary, F_OK), 0);
 }
 END_TEST
 
@@ -197,7 +210,7 @@ int main(void)
     tcase_add_test(all, output_is_whole_or_not_there);
     tcase_add_test(all, atomic_uses_what_a_killed_writer_left);
     tcase_add_test(all, atomic_keeps_the_earlier_file_when_the_disk_is_full);
-    tcase_add_test(all, atomic_refuses_a_second_writer);
+    tcase_add_test(all, atomic_waits_for_another_writer);
     tcase_add_test(all, atomic_leaves_pipes_and_devices_alone);
     tcase_add_test(all, atomic_refuses_a_temporary_name_that_is_no_file);
     tcase_add_test(all, only_regular_files_are_opened);

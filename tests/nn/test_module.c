@@ -282,8 +282,11 @@ START_TEST(a_round_has_each_row_once)
     for (int i = 0; i < 10; i++) {
         rows[i] = i;
     }
+    asc_scope_begin(ctx);
     asc_tensor x = asc_from(ctx, ASC_I64, rows, ASC_SHAPE(10)), batch;
     asc_batches *batches = asc_batches_new(ctx, &x, 1, 4, 1);
+    asc_release(x); /* the batches hold it still, behind its scope, too */
+    asc_scope_end(ctx);
     for (int round = 0; round < 2; round++) {
         int n = 0, seen = 0;
         for (; asc_batches_next(batches, &batch); n += (int)asc_numel(batch)) {
@@ -298,6 +301,8 @@ START_TEST(a_round_has_each_row_once)
     ck_assert_mem_ne(order[0], order[1], sizeof order[0]);
     ck_assert_mem_ne(order[0], rows, sizeof rows);
     asc_batches_free(batches);
+    ck_assert(!asc_is_valid(x));
+    x = asc_from(ctx, ASC_I64, rows, ASC_SHAPE(10));
     asc_batches_new(ctx, (asc_tensor[]){x, asc_zeros(ctx, ASC_F32, ASC_SHAPE(3))}, 2, 4, 1);
     expect_error(ASC_ERR_ARG, "batches_new: tensors[1] is (3), expected as many rows as tensors[0], 10");
 }

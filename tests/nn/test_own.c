@@ -25,6 +25,8 @@ static asc_status make_wrongly(asc_layer *l, asc_maker *maker)
     case 2: asc_make_param(maker, "w", ASC_INIT_ONE, ASC_MAX_DIMS + 1, (int64_t[ASC_MAX_DIMS + 1]){0}); break;
     case 3: asc_make_param(maker, "w", ASC_INIT_ONE, -1, NULL); break;
     case 4: asc_make_linear(maker, longest, 2, 2); break; /* shorter than the parameter's, with ".weight" not */
+    case 5: asc_make_param(maker, "w", (asc_init)99, 0, NULL); break;
+    case 6: asc_make_param(maker, "w", ASC_INIT_ONE, 2, (int64_t[]){2, -3}); break;
     default: asc_make_param(maker, "w", ASC_INIT_ONE, 0, NULL); break;
     }
     return ASC_OK;
@@ -38,6 +40,8 @@ START_TEST(what_cannot_be_made_is_refused)
         "make: w: 9 dimensions, expected 0 to 8",
         "make: w: -1 dimensions of shape NULL, expected 0 to 8",
         "make: a parameter's name, wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww..., has 128 bytes",
+        "make: w: init is 99, expected one of asc_init",
+        "make: w: dimension 1 has size -3, expected 0 or more",
         NULL,
     };
     static const asc_mixing wrong = {.abi = ASC_MIXING_ABI, .name = "wrong", .forward = pass_through,
@@ -146,9 +150,12 @@ static asc_tensor shift(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tens
 {
     (void)lengths, (void)aux;
     int64_t n = asc_size(x, 1);
+    asc_scope_begin(l->ctx);
     asc_tensor before = asc_slice(l->ctx, x, 1, 0, n - 1, 1);
     asc_tensor first = asc_zeros(l->ctx, l->dtype, ASC_SHAPE(asc_size(x, 0), 1, l->D));
-    return asc_concat(l->ctx, (asc_tensor[]){first, before}, 2, 1);
+    asc_tensor y = asc_concat(l->ctx, (asc_tensor[]){first, before}, 2, 1);
+    asc_scope_end_but(l->ctx, &y, 1);
+    return y;
 }
 
 static asc_tensor shift_next(asc_layer *l, asc_layer_cache *c, asc_tensor x)
@@ -189,6 +196,65 @@ START_TEST(an_input_is_a_state)
     asc_lm_cache_free(c);
     asc_scope_end(ctx);
     asc_lm_free(lm);
+}
+END_TEST
+
+/* What leaves a scope of the mixing's own is let go by who asked for it: nothing stays in a program without scopes. */
+START_TEST(nothing_stays)
+{
+    static const asc_mixing shifts = {.abi = ASC_MIXING_ABI, .name = "shifts", .forward = shift};
+    asc_mixing_register(ctx, &shifts);
+    asc_lm *lm = asc_lm_new(ctx, "{\"d_model\":8,\"layers\":2,\"vocab\":9,\"block\":4,\"mix\":\"shifts\"}",
+                            ASC_F32, 1);
+    asc_tensor x = asc_zeros(ctx, ASC_I64, ASC_SHAPE(2, 4));
+    size_t early = 0;
+    for (int i = 0; i < 100; i++) {
+        asc_tensor loss = asc_lm_objective(lm, x, x, NULL);
+        ck_assert_int_eq(asc_backward_loss(ctx, loss), ASC_OK);
+        asc_release(loss);
+        early = i == 20 ? asc_memory(ctx).bytes : early;
+    }
+    ck_assert_uint_eq(asc_memory(ctx).bytes, early);
+    asc_release(x);
+    asc_lm_free(lm);
+}
+END_TEST
+
+/* A scope too many or too few is told, and the caller's are as they were. */
+static asc_tensor open_scope(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
+{
+    (void)lengths, (void)aux;
+    asc_scope_begin(l->ctx);
+    return asc_neg(l->ctx, x);
+}
+
+static asc_tensor close_scope(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
+{
+    (void)lengths, (void)aux;
+    asc_tensor y = asc_keep(asc_neg(l->ctx, x));
+    asc_scope_end(l->ctx);
+    return y;
+}
+
+START_TEST(scopes_that_a_mixing_leaves_otherwise)
+{
+    static const asc_mixing opens = {.abi = ASC_MIXING_ABI, .name = "opens", .forward = open_scope},
+                            closes = {.abi = ASC_MIXING_ABI, .name = "closes", .forward = close_scope};
+    asc_mixing_register(ctx, _i ? &closes : &opens);
+    asc_layer *l = asc_layer_new(ctx, _i ? "closes" : "opens", 8, "{}", ASC_F32, 1);
+    asc_tensor x = asc_zeros(ctx, ASC_F32, ASC_SHAPE(2, 4, 8)), aux;
+    for (int i = 0; i < 2; i++) {
+        asc_scope_begin(ctx);
+        ck_assert(asc_is_null(asc_layer_forward_aux(l, x, asc_null(), &aux)) && asc_is_null(aux));
+        expect_error(ASC_ERR_STATE, _i ? "closes: its function ended a scope that it did not begin"
+                                       : "opens: its function began a scope that it did not end");
+        asc_scope_end(ctx);
+        no_error();
+    }
+    asc_scope_end(ctx);
+    expect_error_with(ASC_ERR_STATE, "no scope has begun");
+    asc_release(x);
+    asc_layer_free(l);
 }
 END_TEST
 
@@ -243,11 +309,13 @@ int main(void)
 {
     TCase *t = tcase_create("own");
     tcase_add_checked_fixture(t, setup_one_thread, teardown);
-    tcase_add_loop_test(t, what_cannot_be_made_is_refused, 0, 6);
+    tcase_add_loop_test(t, what_cannot_be_made_is_refused, 0, 8);
     tcase_add_loop_test(t, what_a_mixing_keeps_and_holds_stays, 0, 4);
     tcase_add_test(t, what_stood_before_stays);
     tcase_add_test(t, what_is_refused_stays);
     tcase_add_test(t, an_input_is_a_state);
+    tcase_add_test(t, nothing_stays);
+    tcase_add_loop_test(t, scopes_that_a_mixing_leaves_otherwise, 0, 2);
     tcase_add_test(t, what_fails_without_a_word_is_told);
     tcase_add_test(t, no_gradient_flows_from_what_is_to_look_at);
     return run_suite("nn/own", t);

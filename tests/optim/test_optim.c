@@ -396,6 +396,34 @@ START_TEST(a_tensor_under_two_names)
 }
 END_TEST
 
+/* It would collect no gradient, and never change. */
+START_TEST(an_ops_result_is_no_parameter)
+{
+    asc_tensor w = parameter("w", ASC_F32, 3, 1, true);
+    ck_assert(asc_is_leaf(w));
+    asc_tensor scaled = asc_scale(ctx, w, 0.1);
+    ck_assert(!asc_is_leaf(scaled) && asc_is_leaf(asc_detach(ctx, scaled)) && !asc_is_leaf(asc_null()));
+    asc_params_add(params, "scaled", scaled, true);
+    ck_assert_ptr_null(asc_sgd_new(ctx, params, 0, 0));
+    expect_error(ASC_ERR_ARG, "sgd_new: params: an op made 'scaled', expected a leaf");
+}
+END_TEST
+
+/* A list's reference is its own: whoever releases a tensor lets go of what is his. */
+START_TEST(a_list_holds_what_its_maker_releases)
+{
+    asc_scope_begin(ctx);
+    asc_tensor w = parameter("w", ASC_F32, 3, 1, true);
+    asc_release(w);
+    asc_release(w);
+    asc_scope_end(ctx);
+    ck_assert(asc_is_valid(w));
+    asc_params_free(params);
+    ck_assert(!asc_is_valid(w));
+    params = asc_params_new(ctx);
+}
+END_TEST
+
 START_TEST(names_may_be_long)
 {
     char name[1100];
@@ -472,6 +500,8 @@ int main(void)
     tcase_add_test(t, numbers_out_of_range_are_refused_by_name);
     tcase_add_test(t, a_step_that_is_refused_changes_nothing);
     tcase_add_test(t, a_tensor_under_two_names);
+    tcase_add_test(t, an_ops_result_is_no_parameter);
+    tcase_add_test(t, a_list_holds_what_its_maker_releases);
     tcase_add_test(t, names_may_be_long);
     return run_suite("optim", t);
 }

@@ -277,6 +277,35 @@ START_TEST(scopes)
 }
 END_TEST
 
+START_TEST(results_leave_their_scope)
+{
+    asc_scope_begin(ctx);
+    asc_tensor outer = asc_scalar(ctx, ASC_F64, 1);
+    asc_scope_begin(ctx);
+    asc_tensor t[5];
+    for (int i = 0; i < 4; i++) {
+        t[i] = asc_scalar(ctx, ASC_F64, i);
+    }
+    t[4] = outer;
+    asc_scope_end_but(ctx, (asc_tensor[]){t[1], t[3], t[3], outer, asc_null()}, 5);
+    for (int i = 0; i < 5; i++) {
+        ck_assert_int_eq(asc_is_valid(t[i]), i % 2 == 1 || i == 4);
+    }
+    asc_scope_end_but(ctx, &t[3], 1); /* the outermost: the caller's */
+    ck_assert(!asc_is_valid(t[1]) && !asc_is_valid(outer));
+    ck_assert_double_eq(asc_item(t[3]), 3);
+    asc_release(t[3]);
+    ck_assert(!asc_is_valid(t[3]));
+    asc_scope_begin(ctx);
+    t[0] = asc_scalar(ctx, ASC_F64, 1);
+    asc_scope_end_but(ctx, NULL, 1);
+    ck_assert(!asc_is_valid(t[0]));
+    ck_assert_int_eq(asc_error(ctx), ASC_OK);
+    asc_scope_end_but(ctx, &t[3], 1);
+    expect_error_with(ASC_ERR_STATE, "no scope has begun");
+}
+END_TEST
+
 START_TEST(keep_and_release)
 {
     asc_tensor t = asc_scalar(ctx, ASC_F64, 1);
@@ -389,6 +418,7 @@ int main(void)
     tcase_add_test(t, stale);
     tcase_add_test(t, a_handle_of_a_freed_context);
     tcase_add_test(t, scopes);
+    tcase_add_test(t, results_leave_their_scope);
     tcase_add_test(t, keep_and_release);
     tcase_add_test(t, view_holds_storage);
     tcase_add_test(t, copies);

@@ -136,9 +136,24 @@ START_TEST(min_p_is_a_share_of_the_most_probable)
 }
 END_TEST
 
+/* As who bans tokens has them. */
+START_TEST(what_has_no_probability_is_never_drawn)
+{
+    const double p[] = {0, 0.5, 0, 0.5};
+    for (int i = 0; i < 4; i++) {
+        bool seen[4];
+        draw_often(p, 4, (asc_sampling){.temperature = 1, .top_p = i == 1 ? 0.99 : 1, .top_k = i == 2 ? 3 : 0,
+                                        .min_p = i == 3 ? 1e-9 : 0}, seen);
+        ck_assert(!seen[0] && seen[1] && !seen[2] && seen[3]);
+    }
+    ck_assert_int_eq(draw_after((double[]){-INFINITY, -1}, 2, (int32_t[]){0, 1}, 2,
+                                (asc_sampling){.top_p = 1, .repeat_penalty = 2}), 1);
+}
+END_TEST
+
 START_TEST(draws_that_are_refused)
 {
-    const double logits[] = {0, 1};
+    const double logits[] = {0, 1}, none[] = {-INFINITY, -INFINITY}, wild[2][2] = {{0, INFINITY}, {NAN, 0}};
     const int32_t beyond[] = {2}, below[] = {-1};
     const asc_sampling fine = {.top_p = 1};
     const asc_sampling wrong[] = {{.top_p = 1, .min_p = -0.1},
@@ -151,6 +166,12 @@ START_TEST(draws_that_are_refused)
         ck_assert_int_eq(draw_after(logits, 2, NULL, 0, wrong[i]), -1);
         expect_error_with(ASC_ERR_ARG, i < 3 ? "min_p" : i < 5 ? "repeat_penalty" : "nth 16777216");
     }
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(draw_after(wild[i], 2, NULL, 0, fine), -1);
+        expect_error(ASC_ERR_NONFINITE, "sample: a logit is inf or nan");
+    }
+    ck_assert_int_eq(draw_after(none, 2, NULL, 0, fine), -1);
+    expect_error(ASC_ERR_NONFINITE, "sample: each logit is -inf");
     ck_assert_int_eq(draw_after(logits, 2, beyond, 1, fine), -1);
     expect_error_with(ASC_ERR_ARG, "before[0] is 2, expected 0 … 1");
     ck_assert_int_eq(draw_after(logits, 2, below, 1, fine), -1);
@@ -425,6 +446,7 @@ int main(void)
     tcase_add_test(drawn, the_penalty_is_its_formula);
     tcase_add_test(drawn, a_draw_is_the_same_as_from_the_sorted_tokens);
     tcase_add_test(drawn, min_p_is_a_share_of_the_most_probable);
+    tcase_add_test(drawn, what_has_no_probability_is_never_drawn);
     tcase_add_test(drawn, draws_that_are_refused);
     tcase_add_checked_fixture(written, setup_runs, teardown_runs);
     tcase_add_test(written, generation_remembers_what_was_there);

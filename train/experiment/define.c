@@ -383,14 +383,14 @@ static asc_status check_more_seeds(asc_ctx *ctx, const json_t *def)
     return ASC_OK;
 }
 
-/* null takes a key out of the grid that a scale lays over; there is nothing to take from the file's own. */
-static asc_status check_grid(asc_ctx *ctx, const char *where, const json_t *grid)
+/* null takes a key away from what a scale is laid over; there is nothing to take from the file's own. */
+static asc_status check_own(asc_ctx *ctx, const char *where, const json_t *part, const char *expected)
 {
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)grid, key, value) {
+    json_object_foreach((json_t *)part, key, value) {
         if (json_is_null(value)) {
-            return asc_fail(ctx, ASC_ERR_ARG, "%s: %s: got null, expected a list of values", where, key);
+            return asc_fail(ctx, ASC_ERR_ARG, "%s: %s: got null, expected %s", where, key, expected);
         }
     }
     return ASC_OK;
@@ -406,7 +406,9 @@ static asc_status check_whole(asc_ctx *ctx, const json_t *def)
     if (tune && json_object_size(json_object_get(tune, "grid")) == 0) {
         return asc_fail(ctx, ASC_ERR_ARG, "tune: grid: is missing: the keys that are tuned, with their values");
     }
-    if (check_grid(ctx, "grid", grid) || check_grid(ctx, "tune: grid", json_object_get(tune, "grid"))) {
+    if (check_own(ctx, "systems", json_object_get(def, "systems"), "its settings") ||
+        check_own(ctx, "grid", grid, "a list of values") ||
+        check_own(ctx, "tune: grid", json_object_get(tune, "grid"), "a list of values")) {
         return asc_error(ctx);
     }
     json_object_foreach(json_object_get(tune, "grid"), key, value) {

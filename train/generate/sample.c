@@ -91,7 +91,7 @@ static int64_t draw_from(candidate *c, int64_t n, const asc_sampling *s, double 
     }
     double total, sum = 0;
     int64_t kept = cut(&r, s, &total), i = 0;
-    while (i + 1 < kept && (sum += at(&r, i)->p) <= u * total) {
+    while (i + 1 < kept && (sum += at(&r, i)->p) <= u * total && at(&r, i + 1)->p > 0) {
         i++;
     }
     return at(&r, i)->id;
@@ -125,13 +125,14 @@ static int64_t sample(asc_ctx *ctx, asc_tensor logits, const int32_t *before, in
     candidate *c = asc_alloc(ctx, bytes);
     if (c && asc_error(ctx) == ASC_OK && asc_copy(ctx, wide, logits) == ASC_OK) {
         const double *values = asc_data(wide);
-        bool finite = true;
+        bool sound = true, some = false;
         for (int64_t i = 0; i < n; i++) {
             c[i] = (candidate){values[i], 0, (int32_t)i, false};
-            finite = finite && isfinite(values[i]);
+            sound = sound && values[i] < INFINITY; /* nor a NaN */
+            some = some || values[i] > -INFINITY;
         }
-        if (!finite) {
-            asc_fail(ctx, ASC_ERR_NONFINITE, "sample: a logit is not finite");
+        if (!sound || !some) {
+            asc_fail(ctx, ASC_ERR_NONFINITE, sound ? "sample: each logit is -inf" : "sample: a logit is inf or nan");
         } else if (penalize(ctx, c, n, before, n_before, s->repeat_penalty) == ASC_OK) {
             id = draw_from(c, n, s, asc_item(u));
         }

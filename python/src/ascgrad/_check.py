@@ -61,7 +61,8 @@ class Op:
     forward(*inputs) returns the result; backward(gradient, *inputs) returns the gradient of each input, None for one
     that has none; both of the inputs' dtype. shape(*shapes) is that of the result, by default what the inputs'
     broadcast to. The arrays that functions are given are copies, theirs to keep and to write to.
-    `samples`, for asc.gradcheck, are lists of shapes, one an input.
+    `samples`, for asc.gradcheck, are lists of shapes, one an input. An op that was called stays until the program ends,
+    with what its functions hold: make it once.
 
         wave = asc.Op("wave", lambda x: x * np.sin(x), lambda g, x: g * (np.sin(x) + x * np.cos(x)), samples=[[(3, 5)]])
         y = wave(x)
@@ -89,8 +90,6 @@ class Op:
         if not hasattr(samples, "__iter__"):
             raise ArgumentTypeError(f"samples is {shown(samples)}, expected a list of lists of shapes")
         self.inputs, self.samples = inputs.split(), list(samples)
-        self._callbacks = [FUNCTION(self._guarded(f)) for f in (self._infer, self._run, self._run_backward)]
-        functions = [ctypes.cast(f, ctypes.c_void_p) for f in self._callbacks]
         self._samples = self._sample_rows(self.samples)
         self.descriptor = _c.asc_op(
             abi=_c.ASC_OP_ABI,
@@ -99,13 +98,12 @@ class Op:
             inputs=given,
             n_out=1,
             saves_in=(1 << len(self.inputs)) - 1,
-            infer=functions[0],
-            forward=functions[1],
-            backward=functions[2] if backward else None,
             samples=ctypes.addressof(self._samples),
             n_samples=len(self.samples),
         )
-        KEPT.append(self)  # graphs that outlive the op's last user call its functions
+        self._callbacks = {"infer": [], "forward": [], "backward": []}
+        for role in self._callbacks if backward else ("infer", "forward"):
+            self._enter(role, 0)
 
     def __deepcopy__(self, _):  # as of a function: modules that hold one are copied
         return self
@@ -124,18 +122,39 @@ class Op:
                     item.shape[i] = whole("samples", size)
         return rows
 
-    def _guarded(self, function):
-        def guarded(pointer):
+    def _enter(self, role, depth):
+        """Has the next call of infer, forward or backward be that within so many others of the op's own."""
+        made = self._callbacks[role]
+        if depth == len(made):
+            run = {"infer": self._infer, "forward": self._run, "backward": self._run_backward}[role]
+            calls = self._calls(role, run, depth)
+            next(calls)
+            made.append(FUNCTION(calls.send))
+        setattr(self.descriptor, role, ctypes.cast(made[depth], ctypes.c_void_p))
+
+    def _calls(self, role, run, depth):
+        """Takes the library's calls and yields their statuses: the interpreter looks for signals when this goes on,
+        within `try`. At the entry of a function they would be raised into the library."""
+        pointer, status = None, _c.ASC_OK
+        while True:
             try:
-                forget()  # what the library went on behind
-                function(pointer.contents)
-                return _c.ASC_OK
+                while True:
+                    pointer = yield status
+                    forget()  # what the library went on behind
+                    self._enter(role, depth + 1)
+                    run(pointer.contents)
+                    self._enter(role, depth)
+                    pointer, status = None, _c.ASC_OK
+            except GeneratorExit:
+                raise
             except BaseException as raised:  # goes on behind the library
                 state.raised = state.raised or raised
-                lib.asc_call_fail(pointer, b"%s", _described_error(raised))
-                return _c.ASC_ERR_ARG
-
-        return guarded
+                status = _c.ASC_ERR_INTERRUPTED  # by a signal's handler, outside of the op's functions
+                if pointer is not None:
+                    lib.asc_call_fail(pointer, b"%s", _described_error(raised))
+                    status = _c.ASC_ERR_ARG
+                self._enter(role, depth)
+                pointer = None
 
     def _infer(self, c):
         given = [getattr(c, "in")[i] for i in range(c.n_in)]
@@ -172,6 +191,7 @@ class Op:
     def __call__(self, *values: Input) -> Tensor:
         tensors = inputs(self.name, *values)
         handles, out = (_c.asc_tensor * len(tensors))(*(t._as_parameter_ for t in tensors)), _c.asc_tensor()
+        KEPT.add(self)  # graphs that outlive the op's last user call its functions
         with lock:
             catch_up()
             if lib.asc_apply(ctx, ctypes.byref(self.descriptor), handles, len(tensors), None, ctypes.byref(out)):
@@ -179,7 +199,7 @@ class Op:
         return made(out)
 
 
-KEPT = []
+KEPT = set()
 
 
 def _described_error(raised):

@@ -75,11 +75,12 @@ def iter_texts(function, owner):
 def fail(at=None):
     """Raises the context's error, which is then cleared; or what a function of Python's raised inside of the call."""
     at = ctx if at is None else at
-    status, message = Status(quick.asc_error(at)), text(quick.asc_error_message(at))
+    status, message = quick.asc_error(at), text(quick.asc_error_message(at))
     argument = text(quick.asc_error_subject(at))
+    quick.asc_error_clear(at)
+    status = Status(status)
     place, colon, what = message.partition(":")
     message = CALLED.get(place, place) + colon + what
-    quick.asc_error_clear(at)
     if status == Status.INTERRUPTED:
         watch()
     raised = state.raised

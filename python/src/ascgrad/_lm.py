@@ -78,6 +78,11 @@ def _has_no_tokenizer(path):
     return has["config"] and not has["tokenizer"]
 
 
+def _loads_another(*_, **__):
+    """lm.load, which would read as if it changed lm."""
+    raise TypeError("LM.load makes another model, and changes none: lm = LM.load(FILE)")
+
+
 class LM(Owned):
     """A language model of a configuration, a dictionary with the keys of doc/settings.md, or those as keywords; with
     "head" "classifier" or "pairs" in it a classifier of sequences, or of pairs of sentences. layers, d_model, block,
@@ -110,10 +115,15 @@ class LM(Owned):
         super().__init__(call(lib.asc_lm_new, config, real_dtype_number(dtype), seed), lib.asc_lm_free)
         self.tokenizer = None
 
+    def __new__(cls, *_: Any, **__: Any) -> LM:
+        lm = super().__new__(cls)
+        lm.__dict__["load"] = _loads_another
+        return lm
+
     @classmethod
     def load(cls, path: File, tokenizer: Optional[str] = None) -> LM:
-        """The best model of a RUN, or a model file's; `tokenizer`, such as "word", in place of its own. Of a file that
-        was saved without a tokenizer the model has none."""
+        """A new model: the best one of a RUN, or a model file's; `tokenizer`, such as "word", in place of its own. Of a
+        file that was saved without a tokenizer the model has none."""
         lm = cls.__new__(cls)
         if tokenizer is None and _has_no_tokenizer(path):
             Owned.__init__(lm, call(lib.asc_lm_load, path), lib.asc_lm_free)
@@ -368,7 +378,7 @@ class LM(Owned):
 
     def generate(
         self,
-        prompt: Union[str, Sequence[int]] = "",
+        prompt: Union[str, Sequence[int], Array] = "",
         count: int = 100,
         *,
         temperature: float = 1.0,

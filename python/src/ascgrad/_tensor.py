@@ -242,10 +242,7 @@ class Tensor(Methods):
     @property
     def is_leaf(self) -> bool:
         """Whether no op that gradients flow through made it."""
-        with lock:
-            leaf = not quick.asc_require_grad(self, quick.asc_requires_grad(self))
-            quick.asc_error_clear(ctx)
-        return leaf
+        return quick.asc_is_leaf(self)
 
     @property
     def grad(self) -> Optional[Tensor]:
