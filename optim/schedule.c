@@ -11,6 +11,7 @@ double asc_lr_at(const asc_schedule *s, int64_t t)
     if (!s) {
         return 0;
     }
+    t = t > 0 ? t : 0;
     if (t < s->warmup) {
         return s->lr * (double)(t + 1) / (double)s->warmup;
     }

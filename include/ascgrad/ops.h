@@ -255,7 +255,8 @@ ASC_API asc_tensor asc_contiguous(asc_ctx *ctx, asc_tensor x);
  * number that is not finite. */
 ASC_API asc_tensor asc_arange(asc_ctx *ctx, asc_dtype dtype, double start, double stop, double step);
 
-/* x (..., N, M) where j - i <= k, 0 elsewhere: the lower triangle of each matrix, with k = 0 up to the diagonal. */
+/* x (..., N, M), floating, where j - i <= k, 0 elsewhere: the lower triangle of each matrix, with k = 0 up to the
+ * diagonal. */
 ASC_API asc_tensor asc_tril(asc_ctx *ctx, asc_tensor x, int64_t k);
 
 /* ---- joining and converting ---- */

@@ -111,7 +111,7 @@ typedef struct asc_schedule {
 
 /* The learning rate of step t = 0, 1, …: warm-up, then lr (constant), or from lr to min_lr over all that is left
  * (linear, cosine), or lr up to the last `fall` steps, and then min_lr + (lr - min_lr)(1 - √x), x from 0 to 1 (WSD:
- * warm-up, stable, decay; Hägele et al. 2024). */
+ * warm-up, stable, decay; Hägele et al. 2024). A t below 0 is step 0. */
 ASC_API double asc_lr_at(const asc_schedule *schedule, int64_t t);
 
 #ifdef __cplusplus

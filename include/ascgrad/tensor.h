@@ -116,7 +116,8 @@ ASC_API size_t asc_dtype_size(asc_dtype dtype);
 /* The first element's address; the others stand asc_strides() apart. NULL for a null or stale handle. */
 ASC_API const void *asc_data(asc_tensor t);
 /* The same for writing: a backward pass that needs the old values is refused from then on (ASC_ERR_STATE), of any
- * tensor that lies in the same piece of memory, as views and parts of a wrapped buffer do. */
+ * tensor that lies in the same piece of memory, as views and parts of a wrapped buffer do; memory that was wrapped
+ * twice is two pieces. */
 ASC_API void *asc_data_mut(asc_tensor t);
 /* The value of a tensor of one element; NaN for any other. */
 ASC_API double asc_item(asc_tensor t);

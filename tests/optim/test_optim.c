@@ -279,6 +279,7 @@ START_TEST(schedules)
 {
     asc_schedule s = {.decay = ASC_DECAY_COSINE, .lr = 1e-3, .min_lr = 1e-4, .warmup = 10, .steps = 110};
     ck_assert_double_eq_tol(asc_lr_at(&s, 0), 1e-4, 1e-18);
+    ck_assert_double_eq_tol(asc_lr_at(&s, -3), 1e-4, 1e-18);
     ck_assert_double_eq_tol(asc_lr_at(&s, 9), 1e-3, 1e-18);
     ck_assert_double_eq_tol(asc_lr_at(&s, 10), 1e-3, 1e-18);
     ck_assert_double_eq_tol(asc_lr_at(&s, 60), 5.5e-4, 1e-18);
