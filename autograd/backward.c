@@ -109,15 +109,20 @@ static void zero(void *data, const asc_array *a)
 
 /* ---- one record ---- */
 
+static asc_status refuse_overwritten(asc_call *call, const char *kind, int i)
+{
+    return asc_fail(call->ctx, ASC_ERR_STATE,
+                    "backward: %s: %s %d was overwritten after the forward pass, and its old value is needed",
+                    call->op->name, kind, i);
+}
+
 static asc_status open_slot(asc_call *call, const asc_slot *slot, asc_array *a, const char *kind, int i)
 {
     *a = slot->array;
     if (!slot->storage) {
         a->data = NULL;
     } else if (asc_storage_changed(slot->storage, slot->stamp, slot->range)) {
-        return asc_fail(call->ctx, ASC_ERR_STATE,
-                        "backward: %s: %s %d was overwritten after the forward pass, and its old value is needed",
-                        call->op->name, kind, i);
+        return refuse_overwritten(call, kind, i);
     } else if (slot->rounded) {
         asc_status status = asc_storage_widen(call->ctx, slot->storage);
         a->data = (char *)slot->storage->data + slot->range.from;
@@ -195,6 +200,30 @@ static asc_status open_input_grads(asc_call *call, const asc_tape *tape, const a
     return ASC_OK;
 }
 
+/* The number of the first of n slots that holds what a gradient of the call's takes the place of; n: none does. */
+static int find_covered(const asc_call *call, const asc_slot *slots, const asc_array *arrays, int n)
+{
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < call->n_in && slots[i].storage; j++) {
+            if (call->grad_in[j].data && asc_arrays_overlap(&call->grad_in[j], &arrays[i])) {
+                return i;
+            }
+        }
+    }
+    return n;
+}
+
+/* A leaf's gradient may be collected in memory that the call has read, and needs, as asc_grad of an earlier pass. */
+static asc_status check_apart(asc_call *call, const asc_record *r)
+{
+    const asc_slot *in = r->slots, *out = in + r->n_in;
+    int i = find_covered(call, in, call->in, r->n_in), o = find_covered(call, out, call->out, r->n_out);
+    if (i == r->n_in && o == r->n_out) {
+        return ASC_OK;
+    }
+    return refuse_overwritten(call, i < r->n_in ? "input" : "output", i < r->n_in ? i : o);
+}
+
 /* Adds up the gradients of a tensor that was given several times, in their order. */
 static void join_input_grads(asc_call *call, const asc_record *r, asc_storage **again, bool computed)
 {
@@ -242,8 +271,9 @@ static asc_status run_record(asc_ctx *ctx, asc_tape *tape, const asc_record *r)
     const char *label = asc_set_label(ctx, r->label);
     asc_watch watch = asc_watch_begin(ctx);
     asc_storage *again[ASC_MAX_IN] = {0};
-    asc_status status = open_input_grads(&call, tape, r, again);
-    status = status ? status : open_arrays(&call, r); /* of which a gradient may take the place */
+    asc_status status = open_arrays(&call, r);
+    status = status ? status : open_input_grads(&call, tape, r, again);
+    status = status || tape->rehearsal ? status : check_apart(&call, r);
     if (!status && !tape->rehearsal) {
         status = asc_fail(ctx, r->op->backward(&call), "%s: backward failed without a message", r->op->name);
     }

@@ -271,8 +271,7 @@ static bool open_locked(asc_file *file)
             nanosleep(&(struct timespec){.tv_nsec = WAIT_MS * 1000000L}, NULL);
         }
     }
-    asc_fail(file->ctx, ASC_ERR_IO, "%s: another process has been writing it for %d s", file->path,
-             OPEN_ATTEMPTS * WAIT_MS / 1000);
+    asc_fail(file->ctx, ASC_ERR_IO, "%s: another process is writing it", file->path);
     return false;
 }
 

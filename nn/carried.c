@@ -110,8 +110,10 @@ asc_tensor asc_carried_mix(asc_lm_carried *c, asc_layer *mix, asc_tensor x, int6
         cache.state[i] = tensor_of(ctx, &layer->state[c->now][i]);
     }
     asc_own begun = asc_own_begin(ctx);
-    asc_tensor y = asc_layer_gave(mix, x, mix->mixing->carry(mix, &cache, past, x));
-    y = asc_own_end(ctx, begun, mix->mixing->name) ? y : asc_null();
+    asc_tensor y = mix->mixing->carry(mix, &cache, past, x);
+    asc_own_balance(ctx, begun, mix->mixing->name);
+    y = asc_layer_gave(mix, x, y);
+    asc_own_end(ctx, begun);
     bool recording = asc_set_recording(ctx, false);
     if (asc_error(ctx) == ASC_OK && layer->reach > 0) {
         leave_inputs(ctx, &layer->inputs[!c->now], past, asc_contiguous(ctx, x), layer->reach);

@@ -168,8 +168,10 @@ static asc_tensor mix_in_full(asc_layer *mix, asc_tensor x, int64_t l, void *arg
     const in_full *how = arg;
     if (how->flow) {
         asc_own begun = asc_own_begin(mix->ctx);
-        *how->flow = asc_made_own(mix->ctx, mix->mixing->flow(mix, x, how->lengths));
-        asc_own_end(mix->ctx, begun, mix->mixing->name);
+        asc_tensor flow = mix->mixing->flow(mix, x, how->lengths);
+        asc_own_balance(mix->ctx, begun, mix->mixing->name);
+        *how->flow = asc_made_own(mix->ctx, flow);
+        asc_own_end(mix->ctx, begun);
     }
     return how->carried ? asc_carried_mix(how->carried, mix, x, l) : asc_layer_run(mix, x, how->lengths, how->aux);
 }
@@ -249,8 +251,11 @@ static asc_tensor plus(asc_ctx *ctx, asc_tensor x, asc_tensor y)
 static asc_tensor turn(asc_layer *mix, asc_tensor flow, asc_tensor below)
 {
     asc_own begun = asc_own_begin(mix->ctx);
-    asc_tensor t = asc_made_own(mix->ctx, mix->mixing->turn(mix, flow, below));
-    return asc_own_end(mix->ctx, begun, mix->mixing->name) ? t : asc_null();
+    asc_tensor t = mix->mixing->turn(mix, flow, below);
+    asc_own_balance(mix->ctx, begun, mix->mixing->name);
+    t = asc_made_own(mix->ctx, t);
+    asc_own_end(mix->ctx, begun);
+    return t;
 }
 
 asc_tensor asc_lm_hidden_in_full(asc_lm *lm, asc_tensor tokens, asc_tensor lengths, asc_tensor *total)

@@ -28,15 +28,14 @@ asc_tensor asc_layer_run(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_ten
     if (aux) {
         *aux = asc_null();
     }
-    asc_tensor y = asc_layer_gave(l, x, l->mixing->forward(l, x, lengths, aux));
+    asc_tensor y = l->mixing->forward(l, x, lengths, aux);
+    asc_own_balance(l->ctx, begun, l->mixing->name);
+    y = asc_layer_gave(l, x, y);
     if (aux) {
         *aux = asc_error(l->ctx) ? drop_own(*aux) : asc_made_own(l->ctx, *aux);
     }
-    bool sound = asc_own_end(l->ctx, begun, l->mixing->name);
-    if (aux && !sound) {
-        *aux = asc_null();
-    }
-    return sound ? y : asc_null();
+    asc_own_end(l->ctx, begun);
+    return y;
 }
 
 asc_tensor asc_layer_gave(asc_layer *l, asc_tensor x, asc_tensor y)
@@ -221,8 +220,10 @@ asc_tensor asc_layer_next(asc_layer *l, asc_layer_cache *c, asc_tensor x)
 {
     asc_scope_begin(l->ctx);
     asc_own begun = asc_own_begin(l->ctx);
-    asc_tensor y = l->mixing->next ? asc_layer_gave(l, x, l->mixing->next(l, c, x)) : run_again(l, c, x);
-    y = asc_own_end(l->ctx, begun, l->mixing->name) ? y : asc_null();
+    asc_tensor y = l->mixing->next ? l->mixing->next(l, c, x) : run_again(l, c, x);
+    asc_own_balance(l->ctx, begun, l->mixing->name);
+    y = l->mixing->next ? asc_layer_gave(l, x, y) : y;
+    asc_own_end(l->ctx, begun);
     asc_keep(y); /* the caller releases it */
     asc_scope_end(l->ctx);
     return y;

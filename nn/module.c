@@ -355,8 +355,10 @@ static asc_tensor call(asc_module *m, asc_tensor x)
 {
     asc_own begun = asc_own_begin(m->ctx);
     asc_tensor y = m->function(m->ctx, x);
+    asc_own_balance(m->ctx, begun, "module_forward");
     y = asc_is_same(y, x) || asc_error(m->ctx) ? y : asc_made_own(m->ctx, y);
-    return asc_own_end(m->ctx, begun, "module_forward") ? y : asc_null();
+    asc_own_end(m->ctx, begun);
+    return asc_is_valid(y) ? y : asc_null();
 }
 
 asc_tensor asc_module_forward(asc_module *m, asc_tensor x)

@@ -235,14 +235,16 @@ void asc_disown(asc_tensor t);
 /* Ends the scopes that a function, called when there were `begun`, has left open, and begins one for each that it ended
  * without having begun it. Returns what the function did wrong; NULL: nothing. */
 const char *asc_balance_scopes(asc_ctx *ctx, size_t begun);
-/* A call of a function that may be a user's: the mark of its begin, for its end, where `who`, whose function it is, is
- * told of scopes that it has left otherwise than they were. Then false: what it gave may be gone with them. */
+/* A call of a function that may be a user's: the mark of its begin. When the function has returned its scopes are
+ * balanced, with an error for `who`, whose it is, if they were not; the end comes when what it gave has been looked at,
+ * which may be gone with a scope. */
 typedef struct asc_own {
     uint64_t lent;
     size_t scopes;
 } asc_own;
 asc_own asc_own_begin(asc_ctx *ctx);
-bool asc_own_end(asc_ctx *ctx, asc_own begun, const char *who);
+void asc_own_balance(asc_ctx *ctx, asc_own begun, const char *who);
+void asc_own_end(asc_ctx *ctx, asc_own begun);
 /* Whether that function has made the tensor, and nothing else has taken it over since: so that it is the caller's to
  * let go of. Else it is somebody else's. */
 bool asc_is_own(asc_tensor t);

@@ -299,12 +299,15 @@ asc_own asc_own_begin(asc_ctx *ctx)
     return begun;
 }
 
-bool asc_own_end(asc_ctx *ctx, asc_own begun, const char *who)
+void asc_own_balance(asc_ctx *ctx, asc_own begun, const char *who)
 {
     const char *did = asc_balance_scopes(ctx, begun.scopes);
     if (did) {
         asc_fail(ctx, ASC_ERR_STATE, "%s: its function %s", who, did);
     }
+}
+
+void asc_own_end(asc_ctx *ctx, asc_own begun)
+{
     ctx->lent = begun.lent;
-    return !did;
 }

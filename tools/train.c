@@ -104,7 +104,7 @@ static void say_at_once(const char *text)
 static _Noreturn void end_at_once(void)
 {
     say_at_once(run_stands ? "ended at once; --resume goes on after the last checkpoint"
-                : goes_on  ? "ended before the training went on; the run is as it was"
+                : goes_on  ? "ended before the training went on; --resume goes on after the last checkpoint"
                 : encodes  ? "ended before the training began; there is no run, but what was encoded stays in the cache"
                            : "ended before the training began; nothing is saved");
     _exit(CLI_INTERRUPTED);
@@ -147,13 +147,17 @@ static void catch_signals(void)
     signal(SIGPIPE, SIG_IGN); /* nobody watching is no reason to lose a training */
 }
 
-/* ---- settings ---- */
-
-asc_settings *train_gather(asc_ctx *ctx, const struct train_args *args, const char *base, const char *run)
+void train_catch_signals(const struct train_args *args)
 {
     follower = run_stands = ranks_follower(); /* rank 0 knows whether it stands */
     goes_on = args->resume != NULL;
     catch_signals();
+}
+
+/* ---- settings ---- */
+
+asc_settings *train_gather(asc_ctx *ctx, const struct train_args *args, const char *base, const char *run)
+{
     asc_settings *s = asc_settings_new(ctx);
     const char *const presets[] = {args->resume ? NULL : base, args->preset};
     for (int i = 0; s && i < 2; i++) {
@@ -448,6 +452,7 @@ static int run(int argc, char **argv)
     const char *folder = train_find_run(&args, n, argv);
     asc_ctx *ctx = cli_ctx_new_first();
     ranks_open(ctx, &args.ranks);
+    train_catch_signals(&args);
     asc_settings *settings = train_gather(ctx, &args, NULL, folder);
     int status = ranks_close(ctx, train_run(ctx, settings, &args, folder, offer_results));
     asc_ctx_free(ctx);

@@ -34,9 +34,11 @@ const char *train_find_run(const struct train_args *args, int operands, char **a
  * with NULL train's; --preset and --resume of it get their help. One table at a time. */
 const cli_option *train_options(const cli_option *own, const char *base);
 
+/* From here on interrupts are a training's: the first saves, once there is something to save. */
+void train_catch_signals(const struct train_args *args);
+
 /* Takes all settings that were given, the later wins: the preset `base`, unless it is NULL, the preset that was named,
- * files, --set, options; then those of the run that goes on, which takes no `base`. From here on interrupts are caught,
- * as a training has them. */
+ * files, --set, options; then those of the run that goes on, which takes no `base`. */
 asc_settings *train_gather(asc_ctx *ctx, const struct train_args *args, const char *base, const char *run);
 
 /* What to say is next, of a run that was trained to its end. */

@@ -156,7 +156,7 @@ ASC_API void asc_release(asc_tensor t);
 /* Makes a floating leaf (a tensor that no op made) collect its gradient, or stop it. */
 ASC_API asc_status asc_require_grad(asc_tensor t, bool require);
 ASC_API bool asc_requires_grad(asc_tensor t); /* of any tensor: a gradient flows to it */
-ASC_API bool asc_is_leaf(asc_tensor t);       /* no op made it that gradients flow through */
+ASC_API bool asc_is_leaf(asc_tensor t);       /* no op made it that gradients flow through; false of no tensor */
 /* A leaf's gradient, same shape and dtype, contiguous; borrowed. Null before the first backward pass
  * and after asc_zero_grad. */
 ASC_API asc_tensor asc_grad(asc_tensor t);

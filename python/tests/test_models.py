@@ -121,11 +121,11 @@ class Models(unittest.TestCase):
         held = []
         gc.collect()
         gc.freeze()  # what was there before need not be looked through each time
+        self.addCleanup(gc.unfreeze)
         for _ in range(12):
             once()
             gc.collect()
             held.append(asc.memory()["bytes"])
-        gc.unfreeze()
         self.assertEqual(held[-1], held[3], what)
 
     def test_layers_leave_nothing(self):

@@ -238,6 +238,21 @@ class Own(unittest.TestCase):
         child = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True)
         self.assertEqual((child.returncode, child.stdout), (0, "60\n"), child.stderr)
 
+    def test_an_interrupt_of_what_an_error_says(self):
+        class Wordless(Exception):
+            def __str__(self):
+                raise KeyboardInterrupt
+
+        def forward(x):
+            if x[0] == 0:
+                raise Wordless
+            return np.sin(x)
+
+        sine = asc.Op("sine", forward)
+        with self.assertRaisesRegex(asc.Error, "sine: Wordless"):
+            sine(np.zeros(2))
+        self.assertEqual(sine(np.ones(2)).tolist(), np.sin(np.ones(2)).tolist())
+
     def test_within_itself(self):
         def halved(x):
             return np.append(split(x[:-1]).numpy() * 2, x[-1:]) if x.size > 1 else x

@@ -133,6 +133,30 @@ START_TEST(gradients_beside_values)
 }
 END_TEST
 
+/* Each beside its gradient, in one buffer. */
+START_TEST(values_between_gradients)
+{
+    double memory_of[4 * N] = {1, 1, 1, 1, 0, 0, 0, 0, 2, 2, 2, 2};
+    int64_t n = 4 * N;
+    asc_tensor all = asc_wrap(ctx, ASC_F64, memory_of, 1, &n, NULL, NULL, NULL), t[4];
+    for (int i = 0; i < 4; i++) {
+        t[i] = asc_slice(ctx, all, 0, i * N, (i + 1) * N, 1);
+    }
+    for (int i = 0; i < 4; i += 2) {
+        asc_require_grad(t[i], true);
+        ck_assert_int_eq(asc_grad_into(t[i], t[i + 1], false), ASC_OK);
+    }
+    for (int times = 0; times < 2; times++) {
+        asc_backward(ctx, asc_sum(ctx, asc_mul(ctx, t[0], t[2]), ASC_ALL_DIMS, false), asc_null(), false);
+        no_error();
+        expect_all(memory_of + N, 2);
+        expect_all(memory_of + 3 * N, 1);
+        asc_zero_grad(t[0]);
+        asc_zero_grad(t[2]);
+    }
+}
+END_TEST
+
 START_TEST(a_gradient_that_is_kept_stays)
 {
     asc_tensor x = leaf(3);
@@ -422,6 +446,7 @@ int main(void)
     tcase_add_test(t, a_gradient_in_the_callers_memory);
     tcase_add_test(t, gradients_side_by_side);
     tcase_add_test(t, gradients_beside_values);
+    tcase_add_test(t, values_between_gradients);
     tcase_add_test(t, a_gradient_that_is_kept_stays);
     tcase_add_loop_test(t, a_gradient_over_values_that_its_own_pass_needs, 0, 3);
     tcase_add_test(t, a_place_that_does_not_fit);

@@ -106,7 +106,7 @@ START_TEST(atomic_waits_for_another_writer)
     FILE *other = fopen(temporary, "wb");
     ck_assert_int_eq(flock(fileno(other), LOCK_EX), 0);
     ck_assert_int_eq(asc_file_write_atomic(ctx, path, "x", 1), ASC_ERR_IO);
-    expect_error_with(ASC_ERR_IO, "x: another process has been writing it for 2 s");
+    expect_error_with(ASC_ERR_IO, "x: another process is writing it");
     ck_assert_int_eq(access(temporary, F_OK), 0);
     pthread_t thread;
     ck_assert_int_eq(pthread_create(&thread, NULL, let_go_soon, other), 0);

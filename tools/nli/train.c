@@ -164,6 +164,7 @@ static int run(int argc, char **argv)
     const char *folder = train_find_run(&args.shared, n, argv);
     asc_ctx *ctx = cli_ctx_new_first();
     ranks_open(ctx, &args.shared.ranks);
+    train_catch_signals(&args.shared);
     asc_settings *settings = train_gather(ctx, &args.shared, base, folder);
     if (settings && asc_error(ctx) == ASC_OK) {
         check_pairs(settings, &args, folder);

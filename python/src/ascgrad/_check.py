@@ -23,6 +23,7 @@ from ._library import (
     lib,
     lock,
     new_context,
+    quick,
     state,
     text,
 )
@@ -124,13 +125,13 @@ class Op:
 
     def _enter(self, role, depth):
         """Has the next call of infer, forward or backward be that within so many others of the op's own."""
-        made = self._callbacks[role]
-        if depth == len(made):
+        levels = self._callbacks[role]
+        if depth == len(levels) or levels[depth][0].gi_frame is None:  # ended by an interrupt of what follows another
             run = {"infer": self._infer, "forward": self._run, "backward": self._run_backward}[role]
             calls = self._calls(role, run, depth)
             next(calls)
-            made.append(FUNCTION(calls.send))
-        setattr(self.descriptor, role, ctypes.cast(made[depth], ctypes.c_void_p))
+            levels[depth:] = [(calls, FUNCTION(calls.send))]
+        setattr(self.descriptor, role, ctypes.cast(levels[depth][1], ctypes.c_void_p))
 
     def _calls(self, role, run, depth):
         """Takes the library's calls and yields their statuses: the interpreter looks for signals when this goes on,
@@ -148,11 +149,11 @@ class Op:
             except GeneratorExit:
                 raise
             except BaseException as raised:  # goes on behind the library
-                state.raised = state.raised or raised
                 status = _c.ASC_ERR_INTERRUPTED  # by a signal's handler, outside of the op's functions
                 if pointer is not None:
-                    lib.asc_call_fail(pointer, b"%s", _described_error(raised))
+                    quick.asc_call_fail(pointer, b"%s", _described_error(raised))
                     status = _c.ASC_ERR_ARG
+                state.raised = state.raised or raised
                 self._enter(role, depth)
                 pointer = None
 
@@ -192,6 +193,9 @@ class Op:
         tensors = inputs(self.name, *values)
         handles, out = (_c.asc_tensor * len(tensors))(*(t._as_parameter_ for t in tensors)), _c.asc_tensor()
         KEPT.add(self)  # graphs that outlive the op's last user call its functions
+        for role, levels in self._callbacks.items():
+            if levels and levels[0][0].gi_frame is None:
+                self._enter(role, 0)
         with lock:
             catch_up()
             if lib.asc_apply(ctx, ctypes.byref(self.descriptor), handles, len(tensors), None, ctypes.byref(out)):
@@ -206,7 +210,7 @@ def _described_error(raised):
     """What an exception says, in bytes, whatever its text is."""
     try:
         said = f"{type(raised).__name__}: {raised}"
-    except Exception:  # its own __str__'s
+    except BaseException:  # its own __str__'s, or an interrupt
         said = type(raised).__name__
     return said.encode("utf-8", "backslashreplace").replace(b"\0", b"?")
 

@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import json
 import os
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 import numpy
 
@@ -78,9 +78,17 @@ def _has_no_tokenizer(path):
     return has["config"] and not has["tokenizer"]
 
 
-def _loads_another(*_, **__):
-    """lm.load, which would read as if it changed lm."""
-    raise TypeError("LM.load makes another model, and changes none: lm = LM.load(FILE)")
+if TYPE_CHECKING:
+    _of_the_class = classmethod
+else:
+
+    class _of_the_class(classmethod):
+        """A class method that lm.NAME does not reach, which would read as if it changed lm."""
+
+        def __get__(self, instance, owner=None):
+            if instance is not None:
+                raise TypeError("LM.load makes another model, and changes none: lm = LM.load(FILE)")
+            return super().__get__(instance, owner)
 
 
 class LM(Owned):
@@ -115,12 +123,7 @@ class LM(Owned):
         super().__init__(call(lib.asc_lm_new, config, real_dtype_number(dtype), seed), lib.asc_lm_free)
         self.tokenizer = None
 
-    def __new__(cls, *_: Any, **__: Any) -> LM:
-        lm = super().__new__(cls)
-        lm.__dict__["load"] = _loads_another
-        return lm
-
-    @classmethod
+    @_of_the_class
     def load(cls, path: File, tokenizer: Optional[str] = None) -> LM:
         """A new model: the best one of a RUN, or a model file's; `tokenizer`, such as "word", in place of its own. Of a
         file that was saved without a tokenizer the model has none."""
