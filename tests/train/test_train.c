@@ -130,7 +130,7 @@ START_TEST(draws_refuse)
 {
     const double logits[] = {0, NAN}, fine[] = {0, 1};
     ck_assert_int_eq(draw(logits, 2, sampling(1, 0, 1, 1), 0), -1);
-    expect_error_with(ASC_ERR_NONFINITE, "not finite");
+    expect_error_with(ASC_ERR_NONFINITE, "inf or nan");
     ck_assert_int_eq(draw(fine, 2, sampling(-1, 0, 1, 1), 0), -1);
     expect_error_with(ASC_ERR_ARG, "temperature -1");
     ck_assert_int_eq(draw(fine, 2, sampling(1, 0, 0, 1), 0), -1);
