@@ -384,6 +384,8 @@ END_TEST
 START_TEST(memory_fails)
 {
     asc_status status = ASC_ERR_MEMORY;
+    asc_op one = faulty; /* of one sample: the time grows faster than they do */
+    one.n_samples = 1;
     for (long n = 0; status != ASC_OK; n++) {
         ck_assert_int_lt(n, 4000);
         heap small = {.fail_at = n, .and_after = true};
@@ -392,7 +394,7 @@ START_TEST(memory_fails)
             continue;
         }
         asc_gradcheck_report r;
-        status = asc_gradcheck(c, &faulty, &(asc_gradcheck_options){.most_elements = 2}, &r);
+        status = asc_gradcheck(c, &one, &(asc_gradcheck_options){.most_elements = 2}, &r);
         ck_assert_msg(status == ASC_OK || status == ASC_ERR_MEMORY, "%s", asc_error_message(c));
         ck_assert(r.passed == (status == ASC_OK));
         asc_ctx_free(c);
