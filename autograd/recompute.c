@@ -79,7 +79,7 @@ static asc_status call_function(asc_ctx *ctx, const asc_again *again, const asc_
     asc_status status = again->fn(ctx, again->user, inputs, outputs);
     ctx->label = label;
     ctx->recording = recording;
-    status = asc_fail(ctx, status, "recompute: the function failed without a message");
+    asc_fail(ctx, status, "recompute: the function failed without a message");
     const char *did = asc_balance_scopes(ctx, scopes);
     if (did) {
         asc_fail(ctx, ASC_ERR_STATE, "recompute: the function %s", did);
