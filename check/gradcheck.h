@@ -31,11 +31,15 @@ typedef struct asc_guard_seen {
 /* An op as it is checked: between guards. Their bytes make a tiny number, which changes if something is added to it, or
  * one near those of samples. */
 enum { ASC_CHECK_PATTERN = 0xa5, ASC_CHECK_OTHER_PATTERN = 0x40 };
+/* What stands where backward has no data: stand-ins, and once more others, which show what it reads; or one of the two,
+ * where that was looked at before. */
+typedef enum asc_guard_gaps { ASC_GAPS_COMPARED, ASC_GAPS_FIRST, ASC_GAPS_OTHER } asc_guard_gaps;
 typedef struct asc_guarded {
     asc_op op; /* the first member: a call has nothing but it */
     const asc_op *real;
     unsigned char pattern;
     bool shifted; /* arrays begin one element behind where memory is aligned */
+    asc_guard_gaps gaps;
     asc_guard_seen *seen;
 } asc_guarded;
 

@@ -271,8 +271,9 @@ static asc_status run(asc_call *call, bool backward)
         return ASC_ERR_MEMORY;
     }
     g.memory = s->data;
-    asc_status status = run_guarded(call, &g, NONE);
-    status = status || !backward ? status : check_reads(call, &g);
+    asc_guard_gaps gaps = guarded_op(call)->gaps;
+    asc_status status = run_guarded(call, &g, gaps == ASC_GAPS_OTHER ? ALL : NONE);
+    status = status || !backward || gaps != ASC_GAPS_COMPARED ? status : check_reads(call, &g);
     copy_out(&g);
     asc_storage_unref(call->ctx, s);
     return status;
@@ -290,7 +291,7 @@ static asc_status backward(asc_call *call)
 
 const asc_op *asc_guard(asc_guarded *g, const asc_op *op, asc_guard_seen *seen)
 {
-    *g = (asc_guarded){*op, op, ASC_CHECK_PATTERN, false, seen};
+    *g = (asc_guarded){*op, op, ASC_CHECK_PATTERN, false, ASC_GAPS_COMPARED, seen};
     g->op.infer = infer;
     g->op.forward = forward;
     g->op.backward = op->backward ? backward : NULL;

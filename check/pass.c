@@ -69,14 +69,17 @@ static asc_tensor make_scalar(asc_check *c, const asc_tensor *out, const asc_che
 
 /* ---- gradients ---- */
 
-/* Fills what an earlier pass has left in the gradient with NaN: a backward that adds to it, or does not write it
- * all, shows. */
+/* Gives the leaf's gradient memory, if it has none, and fills it with NaN: a backward that adds to it, or does not write
+ * it all, shows. */
 static void poison(asc_tensor leaf)
 {
+    asc_node *n = asc_node_of(leaf);
+    if (!n->grad) {
+        asc_grad_into(leaf, asc_empty(n->ctx, n->array.dtype, n->array.ndim, n->array.shape), false);
+    }
     asc_zero_grad(leaf);
-    asc_node *grad = asc_node_of(leaf)->grad;
-    if (grad) {
-        memset(grad->array.data, 0xff, asc_array_bytes(&grad->array));
+    if (n->grad) {
+        memset(n->grad->array.data, 0xff, asc_array_bytes(&n->grad->array));
     }
 }
 
@@ -90,16 +93,6 @@ static void want_grads(asc_check *c, const asc_check_inputs *inputs, uint32_t wa
             }
         }
     }
-}
-
-/* Whether all wanted gradients have been there before. */
-static bool have_memory(const asc_check *c, const asc_check_inputs *inputs, uint32_t wanted)
-{
-    bool all = true;
-    for (int i = 0; i < c->n_in; i++) {
-        all &= !(wanted >> i & 1) || asc_node_of(inputs->at[i])->grad;
-    }
-    return all;
 }
 
 static void collect_grads(asc_check *c, const asc_check_inputs *inputs, uint32_t wanted, double *grad)
@@ -169,26 +162,21 @@ static asc_status run(asc_check *c, const asc_check_inputs *inputs, const asc_ch
     return ASC_OK;
 }
 
-static asc_status run_in_scope(asc_check *c, const asc_check_inputs *inputs, const asc_check_request *request,
-                               const asc_check_result *result)
-{
-    asc_scope_begin(c->ctx);
-    asc_set_recording(c->ctx, request->wanted != 0);
-    want_grads(c, inputs, request->wanted, true);
-    asc_status status = run(c, inputs, request, result);
-    want_grads(c, inputs, request->wanted, false);
-    asc_scope_end(c->ctx);
-    return status;
-}
-
 asc_status asc_check_pass(asc_check *c, const asc_check_inputs *inputs, const asc_check_request *request,
                           const asc_check_result *result)
 {
     asc_status status = asc_error(c->ctx); /* an input that could not be made */
-    if (!status && !have_memory(c, inputs, request->wanted)) {
-        status = run_in_scope(c, inputs, request, result); /* makes the gradients, to be poisoned before they count */
+    if (status) {
+        return status;
     }
-    return status ? status : run_in_scope(c, inputs, request, result);
+    asc_scope_begin(c->ctx);
+    asc_set_recording(c->ctx, request->wanted != 0);
+    want_grads(c, inputs, request->wanted, true);
+    status = asc_error(c->ctx); /* memory of a gradient */
+    status = status ? status : run(c, inputs, request, result);
+    want_grads(c, inputs, request->wanted, false);
+    asc_scope_end(c->ctx);
+    return status;
 }
 
 asc_status asc_check_refused(const asc_check *c, asc_status status)

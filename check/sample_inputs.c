@@ -8,10 +8,12 @@
 /* Streams of random numbers: of a sample's inputs, from COTANGENT on of its outputs, from REDRAWN on of its inputs'
  * other values. */
 enum { STREAMS = 64, COTANGENT = 24, REDRAWN = 32 };
+/* After so many numbers the same come again; a prime, so that no two pieces that threads share have the same. */
+enum { PERIOD = 8191 };
 
 static asc_draws draws_of(const asc_check *c, int number)
 {
-    return (asc_draws){ASC_F64, c->options.seed, (uint64_t)c->sample * STREAMS + (uint64_t)number, 0};
+    return (asc_draws){ASC_F64, c->options.seed, (uint64_t)c->sample * STREAMS + (uint64_t)number, PERIOD};
 }
 
 static asc_tensor draw_tensor(const asc_check *c, const asc_sample_input *s, int number)

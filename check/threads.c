@@ -72,6 +72,15 @@ static void compare(asc_check *c, const asc_check_result *r, const asc_check_res
     }
 }
 
+/* What backward reads though it is not saved has been looked at by the plain pass, on one number of threads; here it
+ * is another on 2 threads. */
+static void fill_gaps(asc_check *c, asc_guard_gaps gaps)
+{
+    if (c->guarded) {
+        c->guarded->gaps = gaps;
+    }
+}
+
 asc_status asc_check_threads(asc_check *c, bool *applies)
 {
     asc_check_result one[2], r[2];
@@ -82,11 +91,13 @@ asc_status asc_check_threads(asc_check *c, bool *applies)
     }
     for (int i = 0; i < ASC_CHECK_CREW && !status; i++) {
         asc_ctx *ctx = member(c, i);
+        fill_gaps(c, i == 1 ? ASC_GAPS_OTHER : ASC_GAPS_FIRST);
         status = ctx ? run_on(c, ctx, i == 0 ? one : r) : ASC_ERR_MEMORY;
         for (int k = 0; k < 2 && i > 0 && !status; k++) {
             compare(c, &r[k], &one[k]);
         }
     }
+    fill_gaps(c, ASC_GAPS_COMPARED);
     *applies = !status;
     return status;
 }

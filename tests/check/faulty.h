@@ -39,6 +39,7 @@ typedef enum fault {
     DOUBLES,    /* takes f64 alone */
     RESULT,     /* reads an output in backward */
     IDLE_READ,  /* and makes nothing of it */
+    SHARED_READ, /* the same where several threads compute */
     READ_BEHIND, /* reads one element too many, */
     READ_BEFORE, /* or one of a cotangent before its first */
     COUNTS,     /* other integers every time */
@@ -163,7 +164,7 @@ static asc_status backward(asc_call *call)
         b = now == KEEPS && i == 0 ? kept : b;
         double gy = dy->data ? get(dy, i) : 0, gz = dz->data && (dy->data || now != OUTPUTS) ? get(dz, i) : 0;
         gy += now == READ_BEFORE && i == 0 && dy->data ? at(dy, -1) : 0;
-        gy += now == IDLE_READ ? 0 * get(&call->out[1], i) : 0;
+        gy += now == IDLE_READ || (now == SHARED_READ && asc_threads(call->ctx) > 1) ? 0 * get(&call->out[1], i) : 0;
         gy += now == ALIGNED_GRADIENT && (off(&call->grad_in[0]) || off(dy)) ? 1e-6 : 0;
         gy += now == EVERY_SECOND && calls % 2 ? 1e-13 : 0;
         gy *= now == RESULT ? get(&call->out[1], i) / (a * a) : 1;

@@ -64,6 +64,7 @@ static const struct {
     {ALIGNED, "unaligned", "output 0"},
     {ALIGNED_SINGLE, "unaligned", "output 0"},
     {ALIGNED_GRADIENT, "unaligned", "a"},
+    {SHARED_READ, "threads", "a"},
 };
 
 START_TEST(fault_is_found)
