@@ -64,6 +64,18 @@ static json_t *list_ids(const asc_ids *ids)
     return list;
 }
 
+/* The ids of a line, which ends with the tokenizer's token of an end, as in training, though the last of a text may
+ * have no newline. */
+static asc_status encode_line(const asc_tokenizer *tokenizer, asc_ctx *ctx, const char *line, size_t n, bool corpus,
+                              asc_ids *ids)
+{
+    int32_t eos = asc_tokenizer_eos(tokenizer);
+    ids->n = 0;
+    asc_status status = asc_tokenizer_encode(tokenizer, line, n, corpus ? ASC_ENCODE_CORPUS : 0, ids);
+    bool open = eos >= 0 && (ids->n == 0 || ids->data[ids->n - 1] != eos);
+    return status || !open ? status : asc_ids_push(ctx, ids, eos);
+}
+
 /* Tokenizes line by line: to stdout, or into the array `lines` if there is one. */
 static asc_status run_lines(asc_ctx *ctx, asc_text *text, asc_tokenizer *tokenizer, const struct args *args,
                             json_t *lines, int64_t *total)
@@ -72,9 +84,8 @@ static asc_status run_lines(asc_ctx *ctx, asc_text *text, asc_tokenizer *tokeniz
     const char *line;
     size_t n;
     while (asc_text_next(text, &line, &n) == ASC_OK && line) {
-        ids.n = 0;
         if ((!args->vocab && asc_tokenizer_collect(tokenizer, line, n)) ||
-            asc_tokenizer_encode(tokenizer, line, n, args->corpus ? ASC_ENCODE_CORPUS : 0, &ids)) {
+            encode_line(tokenizer, ctx, line, n, args->corpus, &ids)) {
             break;
         }
         *total += (int64_t)ids.n;

@@ -6,6 +6,9 @@ printf 'the cat\n\nthe dog\n' >text
 status 0 "$ASCGRAD" tokenize text
 printf '2 3 1\n1\n2 4 1\n' >wanted
 same out wanted
+printf 'the cat\n\nthe dog' >open # as in training, the last line is one without its newline, too
+status 0 "$ASCGRAD" tokenize open
+same out wanted
 status 0 "$ASCGRAD" tokenize --tokenizer byte - <text
 printf '116 104 101 32 99 97 116 10\n10\n116 104 101 32 100 111 103 10\n' >wanted
 same out wanted
