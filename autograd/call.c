@@ -177,9 +177,13 @@ asc_status asc_call_output(asc_call *call, int i, asc_dtype dtype, int ndim, con
     return ASC_OK;
 }
 
-/* Whether what a view shows, from element `offset` of its input on, is all the input's. */
+/* Whether what a view shows, from element `offset` of its input on, is all the input's. Of an input without elements
+ * there is nothing to show, wherever that would be. */
 static bool is_within(const asc_array *view, int64_t offset, const asc_array *in)
 {
+    if (in->numel == 0) {
+        return view->numel == 0;
+    }
     int64_t room = (int64_t)(asc_array_span(in) / asc_dtype_size(in->dtype)) - 1; /* elements behind the view's first */
     bool within = offset >= 0 && offset <= room + (view->numel == 0);
     room -= within ? offset : 0;
@@ -224,7 +228,7 @@ asc_status asc_call_view(asc_call *call, int64_t offset, int ndim, const int64_t
         return asc_call_fail(call, "infer declares a view beyond its input, %s %s", asc_dtype_name(a->dtype),
                              asc_shape_text(&call->in[0], in));
     }
-    a->data = (char *)call->in[0].data + offset * (int64_t)asc_dtype_size(a->dtype);
+    a->data = (char *)call->in[0].data + (call->in[0].numel > 0 ? offset : 0) * (int64_t)asc_dtype_size(a->dtype);
     e->out[0] = asc_node_new(call->ctx, a);
     if (!e->out[0]) {
         return ASC_ERR_MEMORY;

@@ -69,8 +69,8 @@ static asc_tensor make_scalar(asc_check *c, const asc_tensor *out, const asc_che
 
 /* ---- gradients ---- */
 
-/* Gives the leaf's gradient memory, if it has none, and fills it with NaN: a backward that adds to it, or does not write
- * it all, shows. */
+/* Gives the leaf's gradient memory, if it has none, and fills it with NaN: a backward that adds to it, or does not
+ * write it all, shows. */
 static void poison(asc_tensor leaf)
 {
     asc_node *n = asc_node_of(leaf);

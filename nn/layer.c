@@ -53,7 +53,7 @@ asc_layer *asc_layer_new_from(asc_ctx *ctx, const char *mixing, int64_t d_model,
     if (!l) {
         return NULL;
     }
-    *l = (asc_layer){.ctx = ctx};
+    *l = (asc_layer){.ctx = ctx, .alone = true};
     if (fill_alone(l, mixing, d_model, config, dtype, seed, source)) {
         if (asc_error(ctx) == ASC_ERR_ARG && l->mixing) {
             asc_error_place(ctx, "config");
@@ -72,7 +72,7 @@ asc_layer *asc_layer_new(asc_ctx *ctx, const char *mixing, int64_t d_model, cons
 
 void asc_layer_free(asc_layer *l)
 {
-    if (l) {
+    if (l && l->alone) { /* those of a model go with it */
         asc_layer_clear(l);
         asc_params_free(l->params);
         free(l->config);

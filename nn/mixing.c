@@ -22,6 +22,18 @@ static asc_tensor drop_own(asc_tensor given)
     return asc_null();
 }
 
+/* A mixing's auxiliary loss, if it has one: a number, which is added to the model's. */
+static asc_tensor take_aux(asc_layer *l, asc_tensor x, asc_tensor aux)
+{
+    char got[ASC_SHAPE_TEXT];
+    asc_array a = asc_array_of(aux);
+    if (!asc_error(l->ctx) && !asc_is_null(aux) && (a.numel != 1 || a.dtype != asc_dtype_of(x))) {
+        asc_fail(l->ctx, ASC_ERR_ARG, "%s: its auxiliary loss is %s %s, expected %s of one element", l->mixing->name,
+                 asc_dtype_name(a.dtype), asc_shape_text(&a, got), asc_dtype_name(asc_dtype_of(x)));
+    }
+    return asc_error(l->ctx) ? drop_own(aux) : asc_made_own(l->ctx, aux);
+}
+
 asc_tensor asc_layer_run(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
 {
     asc_own begun = asc_own_begin(l->ctx);
@@ -32,7 +44,7 @@ asc_tensor asc_layer_run(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_ten
     asc_own_balance(l->ctx, begun, l->mixing->name);
     y = asc_layer_gave(l, x, y);
     if (aux) {
-        *aux = asc_error(l->ctx) ? drop_own(*aux) : asc_made_own(l->ctx, *aux);
+        *aux = take_aux(l, x, *aux);
     }
     asc_own_end(l->ctx, begun);
     return y;

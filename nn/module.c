@@ -356,6 +356,9 @@ static asc_tensor call(asc_module *m, asc_tensor x)
     asc_own begun = asc_own_begin(m->ctx);
     asc_tensor y = m->function(m->ctx, x);
     asc_own_balance(m->ctx, begun, "module_forward");
+    if (!asc_is_valid(y) && !asc_error(m->ctx)) {
+        asc_fail(m->ctx, ASC_ERR_ARG, "module_forward: its function gave no tensor, and no error");
+    }
     y = asc_is_same(y, x) || asc_error(m->ctx) ? y : asc_made_own(m->ctx, y);
     asc_own_end(m->ctx, begun);
     return asc_is_valid(y) ? y : asc_null();

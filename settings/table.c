@@ -96,6 +96,9 @@ static const char *flaw_of(const asc_setting *table, const asc_setting *row, siz
     if (per_head && !row->fallback && !(row->flags & ASC_SETTING_REQUIRED)) {
         return "it is one number a head, and has no default";
     }
+    if (per_head && row->flags & ASC_SETTING_PER_LAYER) {
+        return "it is one number a head and one value a layer: a list could be either";
+    }
     if (row->only && !is_only_of_a_choice(table, row)) {
         return "what it belongs to is no choice of a row before it";
     }

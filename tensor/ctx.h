@@ -262,6 +262,12 @@ void asc_nodes_free(asc_ctx *ctx);
 /* threads.c */
 asc_status asc_workers_new(asc_ctx *ctx, int threads);
 void asc_workers_free(asc_ctx *ctx);
+/* What asc_set_interrupt was given last: for who puts another in its place for a while. */
+typedef struct asc_interrupt {
+    bool (*go_on)(void *user);
+    void *user;
+} asc_interrupt;
+asc_interrupt asc_interrupt_of(const asc_ctx *ctx);
 /* From here on the threads' work is timed, or is not. */
 void asc_workers_watch(asc_ctx *ctx, bool watch);
 /* At time `now` of asc_clock: seconds that the threads have worked, all together, from a time of old. The thread that

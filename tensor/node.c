@@ -255,7 +255,10 @@ void asc_scope_end_but(asc_ctx *ctx, const asc_tensor *stay, int n)
     if (!ctx) {
         return;
     }
-    n = stay ? n : 0;
+    if (n > 0 && !stay) {
+        asc_fail(ctx, ASC_ERR_ARG, "scope_end_but: stay is NULL");
+        n = 0;
+    }
     if (ctx->failed_scopes > 0) {
         ctx->failed_scopes--;
         return;

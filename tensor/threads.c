@@ -311,6 +311,11 @@ void asc_set_interrupt(asc_ctx *ctx, bool (*go_on)(void *user), void *user)
     }
 }
 
+asc_interrupt asc_interrupt_of(const asc_ctx *ctx)
+{
+    return (asc_interrupt){ctx->workers->go_on, ctx->workers->go_on_user};
+}
+
 bool asc_interrupted(asc_ctx *ctx)
 {
     return ctx && must_end(ctx->workers, here.pool == ctx->workers ? here.worker : 0);

@@ -45,7 +45,8 @@ bool asc_trainer_goes_on(void *user)
     now.elapsed_s = asc_clock() - t->start_s;
     now.spent_s = asc_trainer_spent(t);
     now.left_s -= now.spent_s - t->progress.spent_s;
-    if (t->hooks.working && !t->hooks.working(t->hooks.user, &now)) {
+    if ((t->hooks.working && !t->hooks.working(t->hooks.user, &now)) ||
+        (t->interrupt.go_on && !t->interrupt.go_on(t->interrupt.user))) {
         t->stopped = true;
     }
     return !t->stopped;

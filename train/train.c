@@ -464,14 +464,15 @@ static asc_status run_all(asc_trainer *t, asc_train_end *end)
     return asc_error(t->ctx);
 }
 
-static void report(const asc_trainer *t, asc_train_end end, asc_train_result *r)
+static void report(asc_trainer *t, asc_train_end end)
 {
     const asc_best *best = asc_trainer_best(t);
     bool any = best->step >= 0, whole = !isnan(t->whole.loss);
     double loss = whole ? t->whole.loss : best->loss, accuracy = whole ? t->whole.accuracy : 1 - best->wrong;
     asc_entropy source;
     bool known = asc_dataset_entropy(t->data, ASC_SPLIT_VALID, &source);
-    *r = (asc_train_result){
+    t->reported = true;
+    t->result = (asc_train_result){
         .parameters = asc_params_numel(asc_lm_params(t->lm)), .step = t->state.step, .steps = t->steps,
         .tokens = t->state.tokens, .elapsed_s = asc_clock() - t->start_s,
         .best_loss = any ? loss : NAN, .best_ppl = any ? exp(loss) : NAN,
@@ -523,15 +524,21 @@ asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool
     status = prepare(&t, run, resume);
     asc_span_end(ctx, &span);
     if (status == ASC_OK) {
+        t.interrupt = asc_interrupt_of(ctx);
+        asc_set_interrupt(ctx, NULL, NULL);
         status = run_all(&t, &end);
+        asc_set_interrupt(ctx, t.interrupt.go_on, t.interrupt.user);
     }
-    if (status == ASC_OK && result && asc_trainer_leads(&t)) {
-        report(&t, end, result);
+    if (status == ASC_OK && asc_trainer_leads(&t)) {
+        report(&t, end);
     }
     if (status == ASC_OK && end == ASC_TRAIN_END_STOPPED) {
         status = asc_fail(ctx, ASC_ERR_INTERRUPTED, "stopped; all that a resume needs is saved");
     }
     asc_ranks_end(&t);
+    if (t.reported && result) {
+        *result = t.result;
+    }
     clear(&t);
     asc_set_nan_check(ctx, checked);
     return status;

@@ -69,6 +69,9 @@ typedef struct asc_trainer {
     bool averaged;             /* of a divided optimiser the averages stand in the parameters' place */
     bool running, with_others; /* several ranks: they wait for commands; they take a step now */
     double told_s;             /* when rank 0 told them something */
+    bool reported;             /* it has come to an end, or to a stop, with this result */
+    asc_train_result result;
+    asc_interrupt interrupt;   /* the caller's, which trainer_goes_on asks, too */
     json_t *past;              /* the summary of the invocation before; or NULL */
 } asc_trainer;
 

@@ -116,8 +116,8 @@ ASC_API asc_status asc_error(const asc_ctx *ctx);
 /* A status in words, "wrong argument"; static, never NULL. */
 ASC_API const char *asc_status_name(asc_status status);
 
-/* Its message, without a newline ("row_norm: mask is (4,3), scores are (4,5)"); "" if there was none.
- * Borrowed; valid until the error is cleared. */
+/* Its message, without a newline ("backward: loss is (4, 8): expected one element, or a cotangent"); "" if there was
+ * none. Borrowed; valid until the error is cleared. */
 ASC_API const char *asc_error_message(const asc_ctx *ctx);
 
 /* The setting that the error is about, of a model, a layer, a training or an optimiser, by the name that its table has
@@ -185,7 +185,7 @@ typedef enum asc_precision {
  * those of linear, gelu_linear and its siblings, linear_cross_entropy, matmul, conv1d, attention, ascender, grassmann,
  * gated_fusion and linear_attention, so of all layers. In ASC_PRECISION_BF16 each rounds its float32 operands to
  * bfloat16, to nearest, ties to even (a NaN stays one, what is too large becomes infinite, a subnormal zero of its
- * sign), and adds in float32, where a subnormal sum becomes zero. All else stays float32: parameters, their gradients,
+ * sign), and adds in float32, where a subnormal sum may be zero. All else stays float32: parameters, their gradients,
  * activations, elementwise functions, norms, softmax, losses, optimisers, and the scores by which ASCender selects
  * neighbours. Products of float64 are what they were, and so are pairwise_sqdist's, whose differences rounding would
  * swallow, and a pretrained encoder's, whose states are kept. A training or benchmark sets it as its settings have it.

@@ -296,13 +296,13 @@ typedef struct asc_linear_attention_inputs {
     asc_tensor features; /* W (m, d); with favor alone */
     asc_tensor lengths;  /* i64 (B), keys that count; with full alone */
     asc_tensor initial;  /* (B, 1, H (m d_v + m + 1)), the state before the first token: of each head S, n, and the
-                          * logarithm of their scale; null: empty. Causal alone */
+                          * logarithm of their scale, of favor's features times √m; null: empty. Causal alone */
 } asc_linear_attention_inputs;
 
 /* y_i = φ(q_i)ᵀS_i/(φ(q_i)ᵀn_i + ε) per head, S_i = f_i S_{i-1} + φ(k_i) v_iᵀ, n_i = f_i n_{i-1} + φ(k_i);
- * (B, N, H d_v). Time and memory are linear in N. If `last` is not NULL, it gets the state after the last token, for
- * `initial`; no gradient goes through it. Null with the error set: ASC_ERR_ARG, shapes that do not fit;
- * ASC_ERR_MEMORY. */
+ * (B, N, H d_v). What is not finite reaches earlier tokens of the same 64, too. Time and memory are linear in N. If
+ * `last` is not NULL, it gets the state after the last token, for `initial`; no gradient goes through it. Null with the
+ * error set: ASC_ERR_ARG, shapes that do not fit; ASC_ERR_MEMORY. */
 ASC_API asc_tensor asc_linear_attention(asc_ctx *ctx, const asc_linear_attention_inputs *inputs,
                                         const asc_linear_attention_options *options, asc_tensor *last);
 

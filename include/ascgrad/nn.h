@@ -243,7 +243,7 @@ ASC_API asc_tensor asc_lm_next(asc_lm_cache *cache, const int64_t *tokens, int64
  * ASC_ERR_MEMORY. */
 ASC_API asc_layer *asc_layer_new(asc_ctx *ctx, const char *mixing, int64_t d_model, const char *config,
                                  asc_dtype dtype, uint64_t seed);
-ASC_API void asc_layer_free(asc_layer *layer); /* NULL is accepted */
+ASC_API void asc_layer_free(asc_layer *layer); /* NULL, or a layer of a model, which stays, is accepted */
 ASC_API asc_params *asc_layer_params(asc_layer *layer); /* borrowed */
 /* x (B, N, D) to (B, N, D). lengths: i64 (B), the tokens of each sequence that count, or null. ASC_ERR_ARG: x
  * has another width or dtype, lengths another shape. */

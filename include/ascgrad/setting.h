@@ -42,7 +42,7 @@ enum { ASC_SETTING_LIST = 32 };
 enum {
     ASC_SETTING_PER_LAYER = 1, /* may be a list with one value a layer; the struct has the layer's */
     ASC_SETTING_PER_HEAD = 2,  /* of numbers: may be a list with one a head, as many as the row `heads` before it says;
-                                * the struct has asc_ints or asc_reals, of that length in any case */
+                                * the struct has asc_ints or asc_reals, of that length in any case. Not PER_LAYER */
     ASC_SETTING_REQUIRED = 4,  /* must be given; the default is what the program gives where its user does not */
     ASC_SETTING_ANEW = 8,      /* a run that is resumed may be given another value */
     ASC_SETTING_RARE = 16,     /* few want it: the program's --help-all has it, --help does not */

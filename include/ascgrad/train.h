@@ -232,11 +232,13 @@ typedef struct asc_train_result {
 
 /* Trains a model into the new folder `run`, or goes on with the training in it (`settings` from
  * asc_settings_resume). Paths in `settings` become absolute. `hooks` and `result` may be NULL; `result` is filled
- * in on ASC_OK and ASC_ERR_INTERRUPTED. ASC_ERR_ARG: wrong or missing settings, `run` exists, or another process
- * trains in it; ASC_ERR_IO, also where the file system has no room for the run's files; ASC_ERR_FORMAT: a file of
- * `run` is damaged, or not the run's, which then stays as it was; ASC_ERR_NONFINITE: a loss or gradient norm is not
- * finite, `run` keeps the last checkpoint and the best model; ASC_ERR_INTERRUPTED: a hook asked for it, and all is
- * saved; ASC_ERR_MEMORY, also where a step would need more than there is. */
+ * in on ASC_OK, and where the training was stopped, on every rank. Hooks are rank 0's alone, but for `working`. What
+ * asc_set_interrupt was given stops the training as `working` does; while the run is prepared it ends the call with
+ * ASC_ERR_INTERRUPTED, and there is neither a step nor a result. ASC_ERR_ARG: wrong or missing settings, `run` exists,
+ * or another process trains in it; ASC_ERR_IO, also where the file system has no room for the run's files;
+ * ASC_ERR_FORMAT: a file of `run` is damaged, or not the run's, which then stays as it was; ASC_ERR_NONFINITE: a loss
+ * or gradient norm is not finite, `run` keeps the last checkpoint and the best model; ASC_ERR_INTERRUPTED: a hook asked
+ * for it, and all is saved, or as above; ASC_ERR_MEMORY, also where a step would need more than there is. */
 ASC_API asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool resume,
                              const asc_train_hooks *hooks, asc_train_result *result);
 

@@ -97,8 +97,9 @@ asc_tensor asc_soft_cap(asc_ctx *ctx, asc_tensor x, double cap)
         asc_fail(ctx, ASC_ERR_ARG, "soft_cap: cap is %g, expected a number above 0", cap);
         return asc_null();
     }
-    if (asc_dtype_of(x) == ASC_F32 && cap < (double)FLT_MIN) { /* its inverse is no float */
-        asc_fail(ctx, ASC_ERR_ARG, "soft_cap: cap is %g, expected %g or more in float32", cap, (double)FLT_MIN);
+    if (asc_dtype_of(x) == ASC_F32 && (cap < (double)FLT_MIN || cap > 1 / (double)FLT_MIN)) { /* its inverse, too */
+        asc_fail(ctx, ASC_ERR_ARG, "soft_cap: cap is %g, expected %g to %g in float32", cap,
+                 (double)FLT_MIN, 1 / (double)FLT_MIN);
         return asc_null();
     }
     asc_tensor over = asc_scale(ctx, x, 1 / cap), bounded = asc_tanh(ctx, over), y = asc_scale(ctx, bounded, cap);

@@ -151,7 +151,7 @@ static void turned_product_f32(const asc_linear_chunk *c, int64_t m, int64_t n, 
     product_f32(c, false, false, m, n, k, a, lda, c->turned, ld, beta, to, ldc);
 }
 
-/* log f = -log(1 + e^-x) of the logits x. */
+/* log f = -log(1 + e^-x) of the logits x, but not below -ASC_LINEAR_MOST_FADED. */
 static void find_decays_f32(asc_linear_chunk *c)
 {
     const asc_array *forget = &c->j->call->in[ASC_LINEAR_FORGET];
@@ -165,7 +165,8 @@ static void find_decays_f32(asc_linear_chunk *c)
         asc_kernels_f32()->softplus(fade, fade, c->rows);
     }
     for (int64_t i = 0; i < c->rows; i++) {
-        c->G[i] = sum += logit ? -(double)fade[i] : fixed;
+        double faded = logit ? (double)fade[i] : -fixed;
+        c->G[i] = sum -= faded > ASC_LINEAR_MOST_FADED ? ASC_LINEAR_MOST_FADED : faded;
     }
 }
 

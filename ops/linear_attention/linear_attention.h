@@ -17,6 +17,9 @@ enum {
 enum { ASC_LINEAR_Y, ASC_LINEAR_LAST };
 /* saved: the states before each chunk, one over each row's divisor, and its level where there are any */
 enum { ASC_LINEAR_STATES, ASC_LINEAR_SCALE, ASC_LINEAR_LEVEL };
+/* A decay of e^-10000 leaves as little of what was before as any beyond it, 0; decays between two tokens are
+ * differences of sums of their logarithms, and would be lost beside a larger one. */
+enum { ASC_LINEAR_MOST_FADED = 10000 };
 enum { ASC_LINEAR_CHUNK = 64, ASC_LINEAR_GROUPS = 16 }; /* tokens of a chunk; parts of the sum that is W's gradient */
 
 /* The state of a head: S [m, dv], n [m], and its level L: the sums are e^L S and e^L n. */

@@ -378,6 +378,7 @@ static const asc_sample slice_samples[] = {
     {.in = {{'f', 1, {4}}}, .attrs = &(const slice_attrs){0, -1, ASC_SLICE_END, 1}, .note = "the last element"},
     {.in = {{'f', 2, {3, 4}}}, .attrs = &(const slice_attrs){0, 2, 1, 1}, .note = "nothing"},
     {.in = {{'f', 1, {0}}}, .attrs = &(const slice_attrs){0, 0, ASC_SLICE_END, 1}, .note = "of nothing"},
+    {.in = {{'f', 2, {0, 3}}}, .attrs = &(const slice_attrs){1, 1, ASC_SLICE_END, 1}, .note = "of no rows"},
 };
 
 const asc_op asc_op_slice = {

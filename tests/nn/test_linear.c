@@ -81,6 +81,38 @@ START_TEST(large_features_stay_within_float)
 END_TEST
 
 /* exp(-‖x̂‖²/2) of keys and queries of 1e5 is 0 beside ε, also in float, whose levels lie 1,000 apart there. */
+/* With q and k of 0 all tokens since the state was last forgotten count alike. */
+START_TEST(a_state_is_forgotten_whole)
+{
+    static const double logit[] = {-1e3, -1e12, -3e38, -INFINITY};
+    asc_linear_attention_options options = {.heads = 1, .eps = 1e-9};
+    for (int i = 0; i < 2 * COUNT(logit); i++) {
+        asc_scope_begin(ctx);
+        asc_dtype dtype = i % 2 ? ASC_F32 : ASC_F64;
+        asc_tensor zero = asc_zeros(ctx, dtype, ASC_SHAPE(1, 4, 1));
+        asc_tensor given[] = {
+            asc_from(ctx, ASC_F64, ((double[]){1, 2, 3, 4}), ASC_SHAPE(1, 4, 1)),
+            asc_from(ctx, ASC_F64, ((double[]){INFINITY, logit[i / 2], INFINITY, INFINITY}), ASC_SHAPE(1, 4, 1))};
+        asc_tensor v = asc_empty(ctx, dtype, ASC_SHAPE(1, 4, 1)), forget = asc_empty(ctx, dtype, ASC_SHAPE(1, 4, 1));
+        asc_copy(ctx, v, given[0]);
+        asc_copy(ctx, forget, given[1]);
+        asc_require_grad(v, true);
+        asc_tensor y = asc_linear_attention(ctx, &(asc_linear_attention_inputs){.q = zero, .k = zero, .v = v,
+                                                                                .forget = forget}, &options, NULL);
+        asc_backward(ctx, asc_sum(ctx, y, ASC_ALL_DIMS, false), asc_null(), false);
+        no_error();
+        static const double expected[] = {1, 2, 2.5, 3}, grad[] = {1, 1 + 1. / 2 + 1. / 3, 1. / 2 + 1. / 3, 1. / 3};
+        const double *got = asc_data(asc_cast(ctx, y, ASC_F64));
+        const double *got_grad = asc_data(asc_cast(ctx, asc_grad(v), ASC_F64));
+        for (int n = 0; n < 4; n++) {
+            ck_assert_double_eq_tol(got[n], expected[n], 1e-6);
+            ck_assert_double_eq_tol(got_grad[n], grad[n], 1e-6);
+        }
+        asc_scope_end(ctx);
+    }
+}
+END_TEST
+
 START_TEST(features_of_far_keys_vanish)
 {
     enum { N = 130, M = 8, DIM = 24 };
@@ -167,6 +199,7 @@ int main(void)
     tcase_add_loop_test(t, fused_is_composed, 0, COUNT(forms));
     tcase_add_loop_test(t, fused_is_composed_in_f32, 0, COUNT(forms));
     tcase_add_test(t, large_features_stay_within_float);
+    tcase_add_test(t, a_state_is_forgotten_whole);
     tcase_add_test(t, features_of_far_keys_vanish);
     tcase_add_test(t, features_are_orthogonal);
     tcase_add_test(t, settings_that_do_not_fit);

@@ -152,6 +152,27 @@ static asc_tensor shrink_next(asc_layer *l, asc_layer_cache *cache, asc_tensor x
     return shrink(l, x, asc_null(), NULL);
 }
 
+static asc_tensor give_rows(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
+{
+    (void)lengths;
+    if (aux) {
+        *aux = asc_tanh(l->ctx, x);
+    }
+    return x;
+}
+
+START_TEST(an_auxiliary_loss_is_a_number)
+{
+    static const asc_mixing rows = {.abi = ASC_MIXING_ABI, .name = "rows", .forward = give_rows};
+    asc_mixing_register(ctx, &rows);
+    asc_lm *lm = model("\"mix\":\"rows\"");
+    asc_tensor tokens = asc_from(ctx, ASC_I64, (int64_t[]){1, 2, 3}, ASC_SHAPE(1, 3));
+    ck_assert(asc_is_null(asc_lm_objective(lm, tokens, tokens, NULL)));
+    expect_error(ASC_ERR_ARG, "rows: its auxiliary loss is f64 (1, 3, 8), expected f64 of one element");
+    asc_lm_free(lm);
+}
+END_TEST
+
 static asc_tensor carry_nothing(asc_layer *l, asc_layer_cache *held, asc_tensor past, asc_tensor x)
 {
     (void)l, (void)held, (void)past, (void)x;
@@ -522,6 +543,7 @@ int main(void)
     tcase_add_test(t, layers_and_probes);
     tcase_add_test(t, a_model_that_sees_the_future);
     tcase_add_test(t, what_a_mixing_gives_is_looked_at);
+    tcase_add_test(t, an_auxiliary_loss_is_a_number);
     tcase_add_test(t, what_a_mixing_gives_beside_forward_is_looked_at);
     return run_suite("nn/mixing", t);
 }

@@ -217,6 +217,22 @@ static asc_tensor give_table(asc_ctx *c, asc_tensor x)
     return table;
 }
 
+static asc_tensor give_no_tensor(asc_ctx *c, asc_tensor x)
+{
+    (void)c, (void)x;
+    return asc_null();
+}
+
+START_TEST(a_function_that_gives_nothing_is_told)
+{
+    asc_module *net = asc_module_sequential(ctx, ASC_MODULES(asc_module_function(ctx, give_no_tensor),
+                                                             asc_module_linear(ctx, ASC_F32, 8, 8)));
+    ck_assert(asc_is_null(asc_module_forward(net, asc_full(ctx, ASC_F32, 1, ASC_SHAPE(2, 8)))));
+    expect_error(ASC_ERR_ARG, "module_forward: its function gave no tensor, and no error");
+    asc_module_free(net);
+}
+END_TEST
+
 /* So does what it has kept from earlier, however often it gives that. */
 START_TEST(what_a_function_gives_again_stays)
 {
@@ -427,6 +443,7 @@ int main(void)
     tcase_add_test(t, attention_has_its_options);
     tcase_add_test(t, the_first_error_reaches_the_end);
     tcase_add_test(t, what_a_function_keeps_stays);
+    tcase_add_test(t, a_function_that_gives_nothing_is_told);
     tcase_add_test(t, what_a_function_gives_again_stays);
     tcase_add_test(t, inputs_that_fit_no_parameters);
     tcase_add_test(t, a_round_has_each_row_once);

@@ -212,6 +212,9 @@ START_TEST(slice)
     check_slice(x, 0, ASC_SLICE_END, 1);
     check_slice(x, 2, ASC_SLICE_END, INT64_MAX);
     expect_shape(asc_slice(ctx, x, -1, INT64_MIN, ASC_SLICE_END, 1), ASC_SHAPE(3, length, 2));
+    asc_tensor none = asc_zeros(ctx, ASC_F32, ASC_SHAPE(2, 0, 3));
+    expect_shape(asc_slice(ctx, none, 0, 1, 2, 1), ASC_SHAPE(1, 0, 3));
+    expect_shape(asc_slice(ctx, none, 2, 1, ASC_SLICE_END, 2), ASC_SHAPE(2, 0, 1));
 }
 END_TEST
 

@@ -434,6 +434,8 @@ static const struct {
     {{"a", ASC_SETTING_CHOICE, 0, NULL, .help = ""}, "it has no choices, or more than 64"},
     {{"a", ASC_SETTING_INTS, 0, NULL, .help = "", .choices = names}, "it has names for lists, and nothing"},
     {{"a", ASC_SETTING_BOOL, 0, NULL, .help = "", .flags = ASC_SETTING_PER_HEAD}, "it is no number, or no row `heads`"},
+    {{"a", ASC_SETTING_INT, 0, "1", .help = "", .max = 9, .flags = ASC_SETTING_PER_HEAD | ASC_SETTING_PER_LAYER},
+     "a list could be either"},
     {{"a", ASC_SETTING_INT, 0, NULL, .help = "", .only = "kind=near"}, "what it belongs to is no choice"},
     {{"a", ASC_SETTING_INT, 0, "3", .help = "", .max = 2}, "a: got '3', expected a whole number from 0 to 2"},
 };

@@ -26,6 +26,7 @@ typedef struct rank {
     asc_status status;
     bool lost;
     char message[300];
+    asc_train_result result; /* filled with bytes of 1 before */
     double clock;         /* of the network below, in seconds */
     int64_t large, bytes; /* messages sent that are no heads, and what is in them */
 } rank;
@@ -45,7 +46,6 @@ struct job {
     int dies_at;             /* the message at which the last rank goes; -1: none */
     int messages;            /* of the last rank */
     bool in_turns;           /* no exchange in the table */
-    int64_t parameters;      /* of the model, once it is trained */
     rank rank[MOST];
 };
 
@@ -182,11 +182,8 @@ static void *run_rank(void *arg)
         asc_settings_resume(s, j->path);
     }
     const asc_train_hooks hooks = {.progress = stop_rank, .user = j};
-    asc_train_result result = {0};
-    r->status = asc_train(r->ctx, s, j->path, j->resume, &hooks, &result);
-    if (r->number == 0) {
-        j->parameters = result.parameters;
-    }
+    memset(&r->result, 1, sizeof r->result);
+    r->status = asc_train(r->ctx, s, j->path, j->resume, &hooks, &r->result);
     r->lost = asc_comm_lost(r->ctx);
     snprintf(r->message, sizeof r->message, "%s", asc_error_message(r->ctx));
     for (int i = 0; r->lost && i < j->size; i++) {
@@ -194,6 +191,16 @@ static void *run_rank(void *arg)
     }
     asc_settings_free(s);
     return NULL;
+}
+
+static void check_same_result(const asc_train_result *a, const asc_train_result *b)
+{
+    ck_assert_int_eq(a->parameters, b->parameters);
+    ck_assert_int_eq(a->step, b->step);
+    ck_assert_int_eq(a->tokens, b->tokens);
+    ck_assert_int_eq(a->best_step, b->best_step);
+    ck_assert_int_eq(a->end, b->end);
+    ck_assert(a->best_loss == b->best_loss || (isnan(a->best_loss) && isnan(b->best_loss)));
 }
 
 /* Runs the job; all ranks end with the status of rank 0, unless they lost each other. */
@@ -224,6 +231,7 @@ static void run_job(job *j)
     for (int i = 0; i < j->size; i++) {
         if (j->dies_at < 0) {
             ck_assert_msg(j->rank[i].status == j->rank[0].status, "rank %d: %s", i, j->rank[i].message);
+            check_same_result(&j->rank[i].result, &j->rank[0].result);
         }
         for (int b = 0; b < j->size; b++) {
             close(j->socket[i][b]);

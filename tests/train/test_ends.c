@@ -192,6 +192,42 @@ START_TEST(a_step_that_is_given_up_leaves_no_trace)
 }
 END_TEST
 
+static void sleep_a_little(void *arg, int64_t piece, int worker)
+{
+    (void)arg, (void)piece, (void)worker;
+    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+}
+
+static bool lose_patience_silently(void *user)
+{
+    return ++((patience *)user)->asked < ((patience *)user)->most;
+}
+
+/* The caller's asc_set_interrupt stops it as well, and is what is asked afterwards; before there is a run it ends the
+ * call. */
+START_TEST(what_interrupts_the_caller_interrupts_a_training)
+{
+    const pair slow[] = {{"batch", "1"}, {"block", "4000"}, {"dim", "64"}, {"steps", "2"}, {"data", "builtin:20000"},
+                         {NULL, NULL}};
+    train_so(run_path, false, NULL, ASC_OK, slow);
+    patience h = {.most = 1000000};
+    asc_set_interrupt(ctx, lose_patience_silently, &h);
+    train_so(other_path, false, NULL, ASC_OK, slow);
+    ck_assert_int_gt(h.asked, 2);
+    remove_tree(other_path);
+    h = (patience){.most = h.asked / 2};
+    train_so(other_path, false, NULL, ASC_ERR_INTERRUPTED, slow);
+    ck_assert(has_file(other_path, "checkpoint.safetensors"));
+    h = (patience){.most = 1000};
+    asc_parallel(ctx, 200, sleep_a_little, NULL);
+    ck_assert_int_gt(h.asked, 0);
+    asc_set_interrupt(ctx, NULL, NULL);
+    train_so(other_path, true, NULL, ASC_OK, NULL);
+    check_same("metrics.jsonl");
+    check_same("model.safetensors");
+}
+END_TEST
+
 /* ---- time ---- */
 
 /* What a hook has seen of the time; steps and evaluations take as long as it sleeps. */
@@ -303,6 +339,7 @@ int main(void)
     tcase_add_test(t, evaluations_of_a_part_survive_a_resume);
     tcase_add_test(t, samples_change_nothing);
     tcase_add_test(t, a_step_that_is_given_up_leaves_no_trace);
+    tcase_add_test(t, what_interrupts_the_caller_interrupts_a_training);
     tcase_add_test(t, the_time_left_has_room_for_evaluations);
     tcase_add_test(t, a_summary_says_what_came_of_it);
     tcase_add_test(t, a_training_that_fails_says_why);

@@ -3,6 +3,7 @@
 
 #include <ascgrad/train.h>
 
+#include "tensor/ctx.h"
 #include "tensor/need.h"
 
 enum { DRAW_BITS = 40 }; /* of the stream of random numbers; above them stands which continuation it is */
@@ -166,7 +167,9 @@ int64_t asc_sample_after(asc_ctx *ctx, asc_tensor logits, const int32_t *before,
         return -1;
     }
     if (asc_ndim(logits) != 1 || asc_numel(logits) < 1 || asc_numel(logits) > INT32_MAX) {
-        asc_fail(ctx, ASC_ERR_ARG, "sample: the logits have %d dimensions, expected (V)", asc_ndim(logits));
+        char got[ASC_SHAPE_TEXT];
+        asc_array a = asc_array_of(logits);
+        asc_fail(ctx, ASC_ERR_ARG, "sample: logits are %s, expected (V) with V at least 1", asc_shape_text(&a, got));
         return -1;
     }
     if (check(ctx, s, draw)) {

@@ -16,6 +16,8 @@ asc_status asc_ranks_follow(asc_trainer *t)
         } else if (c.order == ASC_RANK_KEPT || c.order == ASC_RANK_VALUES) {
             asc_ranks_hand_over(t, &c);
         } else if (c.order == ASC_RANK_END) {
+            t->reported = c.reported;
+            t->result = c.result;
             asc_error_clear(t->ctx); /* rank 0 knows of it, and says what it is */
             asc_verdict_take(t->ctx, &c.verdict, -1);
             return asc_error(t->ctx);

@@ -228,7 +228,8 @@ void asc_ranks_gather(asc_trainer *t)
 void asc_ranks_end(asc_trainer *t)
 {
     if (t->running) {
-        asc_ranks_tell(t, (asc_rank_command){.order = ASC_RANK_END, .verdict = asc_verdict_of(t->ctx)});
+        asc_ranks_tell(t, (asc_rank_command){.order = ASC_RANK_END, .verdict = asc_verdict_of(t->ctx),
+                                           .reported = t->reported, .result = t->result});
         t->running = false;
     }
 }

@@ -18,7 +18,9 @@ typedef struct asc_rank_command {
     int64_t step;
     int32_t param, slot; /* what is handed over */
     bool average;
-    asc_verdict verdict; /* of the end */
+    asc_verdict verdict; /* of the end, */
+    bool reported;       /* and the result, if there is one */
+    asc_train_result result;
 } asc_rank_command;
 
 /* What the shards carry goes from their ranks to rank 0, or from there to them. */
