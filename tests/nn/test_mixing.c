@@ -169,6 +169,8 @@ START_TEST(an_auxiliary_loss_is_a_number)
     asc_tensor tokens = asc_from(ctx, ASC_I64, (int64_t[]){1, 2, 3}, ASC_SHAPE(1, 3));
     ck_assert(asc_is_null(asc_lm_objective(lm, tokens, tokens, NULL)));
     expect_error(ASC_ERR_ARG, "rows: its auxiliary loss is f64 (1, 3, 8), expected f64 of one element");
+    asc_layer_free(asc_lm_layer(lm, 0)); /* the model's, and stays */
+    ck_assert_ptr_nonnull(asc_lm_layer(lm, 0));
     asc_lm_free(lm);
 }
 END_TEST
