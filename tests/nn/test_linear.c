@@ -80,7 +80,6 @@ START_TEST(large_features_stay_within_float)
 }
 END_TEST
 
-/* exp(-‖x̂‖²/2) of keys and queries of 1e5 is 0 beside ε, also in float, whose levels lie 1,000 apart there. */
 /* With q and k of 0 all tokens since the state was last forgotten count alike. */
 START_TEST(a_state_is_forgotten_whole)
 {
@@ -113,6 +112,7 @@ START_TEST(a_state_is_forgotten_whole)
 }
 END_TEST
 
+/* exp(-‖x̂‖²/2) of keys and queries of 1e5 is 0 beside ε, also in float, whose levels lie 1,000 apart there. */
 START_TEST(features_of_far_keys_vanish)
 {
     enum { N = 130, M = 8, DIM = 24 };
