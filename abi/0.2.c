@@ -123,6 +123,7 @@ FIELD(asc_bench_result, efficiency, 48) double asc_bench_result_0_efficiency;
 FIELD(asc_bench_result, paired_efficiency, 56) double asc_bench_result_0_paired_efficiency;
 FIELD(asc_bench_result, peak_rss_mib, 64) double asc_bench_result_0_peak_rss_mib;
 asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t vocab, int64_t steps, asc_bench_result *result);
+double asc_bench_speed(asc_ctx *ctx, const asc_settings *settings, int64_t vocab, int64_t steps);
 double asc_bench_sgemm(asc_ctx *ctx, const asc_settings *settings);
 double asc_bench_gemm(asc_ctx *ctx, const asc_settings *settings);
 asc_status asc_bench_flops(asc_ctx *ctx, asc_lm *lm, double *all, double *mixing);
@@ -1748,6 +1749,7 @@ any *const functions[] = {
     (any *)asc_bench_layer_cross,
     (any *)asc_bench_op,
     (any *)asc_bench_sgemm,
+    (any *)asc_bench_speed,
     (any *)asc_bench_train,
     (any *)asc_block_count,
     (any *)asc_block_fill,

@@ -124,9 +124,18 @@ double asc_memory_granted(const char *root, double most)
     return fmin(granted(root, "memory", group_memory), most);
 }
 
+static double memory_bytes;
+
+static void read_memory(void)
+{
+    memory_bytes = asc_memory_granted("", (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE));
+}
+
 double asc_memory_bytes(void)
 {
-    return asc_memory_granted("", (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE));
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_memory);
+    return memory_bytes;
 }
 
 double asc_memory_available(void)

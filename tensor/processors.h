@@ -12,7 +12,8 @@ int asc_processors(void);
  * the machine's: /proc/self/cgroup, and groups where they are usually mounted (cgroups(7)). */
 int asc_processors_granted(const char *root, int most);
 
-/* The memory in bytes that the process may use: the machine's, but no more than its control groups allow. */
+/* The memory in bytes that the process may use: the machine's, but no more than its control groups allow; as it was
+ * when first asked. */
 double asc_memory_bytes(void);
 
 /* What of it nobody uses now, where the system tells it. */

@@ -35,6 +35,10 @@ typedef struct asc_bench_result {
 ASC_API asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t vocab, int64_t steps,
                                    asc_bench_result *result);
 
+/* Tokens per second of the median of such steps alone, without the machine's products between them. NaN with the error
+ * set: as asc_bench_train's. */
+ASC_API double asc_bench_speed(asc_ctx *ctx, const asc_settings *settings, int64_t vocab, int64_t steps);
+
 /* The best that the machine's float32 matrix product reaches on the context's threads, in GFLOP/s: of a large square
  * product and of one like those of the settings' model. 0 with the error set: no memory. */
 ASC_API double asc_bench_sgemm(asc_ctx *ctx, const asc_settings *settings);

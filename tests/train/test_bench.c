@@ -219,6 +219,19 @@ START_TEST(steps_of_a_training)
 }
 END_TEST
 
+START_TEST(steps_without_the_machines_products)
+{
+    asc_settings *s = small("transformer");
+    double speed = asc_bench_speed(ctx, s, 20, 3);
+    ck_assert(isfinite(speed) && speed > 0);
+    ck_assert(isnan(asc_bench_speed(ctx, s, 20, 0)));
+    expect_error_with(ASC_ERR_ARG, "steps: got 0");
+    ck_assert(isnan(asc_bench_speed(ctx, NULL, 20, 1)));
+    expect_error_with(ASC_ERR_ARG, "bench_speed: settings");
+    asc_settings_free(s);
+}
+END_TEST
+
 START_TEST(a_layer_of_the_settings)
 {
     asc_settings *s = small("grassmann");
@@ -309,6 +322,7 @@ int main(void)
     tcase_add_test(t, an_op_without_a_gradient_or_a_call);
     tcase_add_test(t, an_op_that_fails);
     tcase_add_test(t, steps_of_a_training);
+    tcase_add_test(t, steps_without_the_machines_products);
     tcase_add_test(t, a_layer_of_the_settings);
     tcase_add_test(t, a_layer_with_a_context);
     tcase_add_test(t, generation_at_positions);

@@ -56,13 +56,12 @@ static int64_t find_vocab(asc_ctx *ctx, const asc_run *run)
 /* Tokens/s of some steps of a run's; NaN with the error set. */
 static double time_steps(asc_ctx *ctx, const asc_run *run)
 {
-    asc_bench_result result = {.tokens_per_s = NAN};
     asc_settings *settings = asc_settings_new(ctx);
     asc_settings_resume(settings, asc_run_folder(run));
     int64_t vocab = asc_error(ctx) ? 0 : find_vocab(ctx, run);
-    asc_bench_train(ctx, settings, vocab, STEPS, &result);
+    double tokens_per_s = asc_bench_speed(ctx, settings, vocab, STEPS);
     asc_settings_free(settings);
-    return asc_error(ctx) ? (double)NAN : result.tokens_per_s;
+    return tokens_per_s;
 }
 
 /* A variant that can't be timed is told, once, and has no speed. */

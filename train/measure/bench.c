@@ -146,73 +146,80 @@ double asc_peak_mib(void)
     return (double)usage.ru_maxrss / 1024;
 }
 
+/* What is measured: steps, and the machine's products between them. */
+typedef struct plan {
+    const asc_settings *settings;
+    int64_t steps;
+    bool products;
+} plan;
+
 /* The machine's matrix product of the settings' precision, now. */
-static double time_products(const asc_stepper *s, const asc_settings *settings)
+static double time_products(const asc_stepper *s, const plan *p)
 {
+    if (!p->products) {
+        return NAN;
+    }
     asc_span span;
     asc_span_begin(s->ctx, &span, "products");
-    double gflops = asc_bench_gemm(s->ctx, settings);
+    double gflops = asc_bench_gemm(s->ctx, p->settings);
     asc_span_end(s->ctx, &span);
     return gflops;
 }
 
 /* The times of steps, each with matrix products before and after it: a machine's clock changes within seconds. The
  * `shares` are of a step's products per second in those of its neighbours. */
-static asc_status time_steps(const asc_stepper *s, const asc_settings *settings, int64_t steps, double *times,
-                             double *shares, asc_bench_result *result)
+static asc_status time_steps(const asc_stepper *s, const plan *p, double *times, double *shares,
+                             asc_bench_result *result)
 {
+    const asc_settings *settings = p->settings;
     double gflop = result->gflop_per_token * (double)(sequences_of(settings) * s->block);
     asc_status status = warm_up(s, settings);
     result->peak_rss_mib = asc_peak_mib(); /* without what the BLAS takes for threads of its own */
-    double before = time_products(s, settings);
+    double before = time_products(s, p);
     result->gemm_gflops = before;
-    for (int64_t i = 0; i < steps && status == ASC_OK; i++) {
+    for (int64_t i = 0; i < p->steps && status == ASC_OK; i++) {
         status = time_step(s, settings, WARM_UP + i, &times[i]);
-        double after = time_products(s, settings);
+        double after = time_products(s, p);
         shares[i] = gflop / times[i] / ((before + after) / 2);
         result->gemm_gflops = fmax(result->gemm_gflops, after);
         before = after;
     }
-    bool float32 = settings->values.precision == ASC_PRECISION_F32;
-    result->sgemm_gflops = float32 ? result->gemm_gflops : asc_bench_sgemm(s->ctx, settings);
+    bool apart = p->products && settings->values.precision != ASC_PRECISION_F32;
+    result->sgemm_gflops = apart ? asc_bench_sgemm(s->ctx, settings) : result->gemm_gflops;
     return status ? status : asc_error(s->ctx);
 }
 
-static asc_status run(const asc_stepper *s, const asc_settings *settings, int64_t steps, asc_bench_result *result)
+static asc_status run(const asc_stepper *s, const plan *p, asc_bench_result *result)
 {
-    size_t bytes = 2 * (size_t)steps * sizeof(double);
-    double *times = asc_alloc(s->ctx, bytes);
+    size_t bytes = 2 * (size_t)p->steps * sizeof(double);
+    double *times = asc_alloc(s->ctx, bytes), *shares = times + p->steps;
     if (!times) {
         return ASC_ERR_MEMORY;
     }
     asc_bench_result r = {.gflop_per_token = 3 * count_products(s)};
-    if (asc_error(s->ctx) == ASC_OK && time_steps(s, settings, steps, times, times + steps, &r) == ASC_OK) {
-        double median = asc_median(times, steps);
-        r.tokens_per_s = (double)(sequences_of(settings) * s->block) / median;
+    if (asc_error(s->ctx) == ASC_OK && time_steps(s, p, times, shares, &r) == ASC_OK) {
+        double median = asc_median(times, p->steps);
+        r.tokens_per_s = (double)(sequences_of(p->settings) * s->block) / median;
         r.step_ms = median * 1e3;
         r.gflops = r.gflop_per_token * r.tokens_per_s;
         r.efficiency = r.gflops / r.gemm_gflops;
-        r.paired_efficiency = asc_median(times + steps, steps);
+        r.paired_efficiency = p->products ? asc_median(shares, p->steps) : NAN;
         *result = r;
     }
     asc_free(s->ctx, times, bytes);
     return asc_error(s->ctx);
 }
 
-asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t vocab, int64_t steps,
-                           asc_bench_result *result)
+/* Whether there are such steps to time. */
+static asc_status check_plan(asc_ctx *ctx, const plan *p)
 {
-    asc_status status = ASC_NEED(ctx, "bench_train: settings result", settings, result);
-    if (status) {
-        return status;
-    }
     if (asc_error(ctx)) {
         return asc_error(ctx); /* of what made the settings */
     }
-    if (steps < 1) {
-        return asc_fail_on(ctx, ASC_ERR_ARG, "steps", ": got %lld, expected at least 1", (long long)steps);
+    if (p->steps < 1) {
+        return asc_fail_on(ctx, ASC_ERR_ARG, "steps", ": got %lld, expected at least 1", (long long)p->steps);
     }
-    const asc_values *v = &settings->values;
+    const asc_values *v = &p->settings->values;
     const char *schedule = *v->batch_schedule     ? "batch_schedule"
                            : *v->block_schedule   ? "block_schedule"
                            : *v->dropout_schedule ? "dropout_schedule"
@@ -224,9 +231,18 @@ asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t v
         return asc_fail_on(ctx, ASC_ERR_ARG, "shards", " is %lld, expected a divisor of batch, %lld",
                            (long long)v->shards, (long long)v->batch);
     }
+    return ASC_OK;
+}
+
+static asc_status measure(asc_ctx *ctx, const plan *p, int64_t vocab, asc_bench_result *result)
+{
+    if (check_plan(ctx, p)) {
+        return asc_error(ctx);
+    }
+    const asc_values *v = &p->settings->values;
     asc_span span;
     asc_span_begin(ctx, &span, "set-up");
-    asc_lm *lm = asc_bench_model(ctx, settings, vocab);
+    asc_lm *lm = asc_bench_model(ctx, p->settings, vocab);
     asc_optim *optim = lm ? asc_optimizer_new(ctx, v, lm) : NULL;
     int64_t streams = v->accumulate * v->shards;
     asc_lm_carried **carried = optim && asc_lm_carry(lm) > 0 ? asc_carried_new(ctx, lm, streams) : NULL;
@@ -247,13 +263,29 @@ asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t v
                            .carried = carried,
                            .tree = v->shards > 1 ? &tree : NULL,
                            .user = &tokens},
-            settings, steps, result);
+            p, result);
         asc_tree_close(&tree);
     }
     asc_carried_free(ctx, carried, streams);
     asc_optim_free(optim);
     asc_lm_free(lm);
     return asc_error(ctx);
+}
+
+asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t vocab, int64_t steps,
+                           asc_bench_result *result)
+{
+    asc_status status = ASC_NEED(ctx, "bench_train: settings result", settings, result);
+    return status ? status : measure(ctx, &(plan){settings, steps, true}, vocab, result);
+}
+
+double asc_bench_speed(asc_ctx *ctx, const asc_settings *settings, int64_t vocab, int64_t steps)
+{
+    asc_bench_result result = {.tokens_per_s = NAN};
+    if (!ASC_NEED(ctx, "bench_speed: settings", settings)) {
+        measure(ctx, &(plan){settings, steps, false}, vocab, &result);
+    }
+    return result.tokens_per_s;
 }
 
 double asc_bench_sgemm(asc_ctx *ctx, const asc_settings *settings)
