@@ -79,9 +79,9 @@ static ALWAYS_INLINE void pack_square(float *to, int64_t ld_to, int64_t lines, i
 }
 
 /* to[lines][width] = x, or its transpose; x is [down][across] and what lies outside of it counts as 0. Squares in the
- * order in which x lies in memory. */
-static ALWAYS_INLINE void pack(float *to, int64_t ld_to, int64_t lines, int64_t width, const float *x, int64_t ld,
-                               const bool turned, int64_t down, int64_t across, const bool rounds)
+ * order in which x lies in memory. Not inlined: a square is thousands of instructions, and callers are many. */
+static void pack(float *to, int64_t ld_to, int64_t lines, int64_t width, const float *x, int64_t ld, const bool turned,
+                 int64_t down, int64_t across, const bool rounds)
 {
     int64_t rows = turned ? width : lines, columns = turned ? lines : width;
     for (int64_t i = 0; i < rows; i += SIDE) {

@@ -6,6 +6,8 @@
 
 #include "tests/context.h"
 
+enum { FIRST = 200 };
+
 /* Lives in the `ctx` of the moment, on and on whatever fails, and leaves nothing in it. What it comes to is the same
  * each time that nothing fails. */
 typedef double life_fn(void);
@@ -57,7 +59,8 @@ static inline bool fails_at(heap *h, int64_t n, bool and_after, life_fn *live, c
     return reached;
 }
 
-/* Each allocation fails, alone or with all that come after it. How many there are. */
+/* Each allocation fails, alone or with all that come after it; of those beyond FIRST each fifth, but in full. About how
+ * many there are. */
 static inline int64_t fail_each_allocation(life_fn *live, bool and_after)
 {
     asc_ctx *outer = ctx;
@@ -65,7 +68,7 @@ static inline int64_t fail_each_allocation(life_fn *live, bool and_after)
     lived whole = live_whole(&own, live);
     int64_t n = 0;
     while (fails_at(&own, n, and_after, live, &whole)) {
-        n++;
+        n += n < FIRST || in_full() ? 1 : 5;
     }
     ctx = outer;
     return n;

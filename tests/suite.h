@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Whether long sweeps are to be cut short: under sanitizers and valgrind; a plain `make check` has all of them. */
-static inline bool thinned(void)
+/* Whether sweeps that run the same code again and again are to be whole, as tests/house/sweeps.sh has them. */
+static inline bool in_full(void)
 {
-    return getenv("ASCGRAD_THIN") != NULL;
+    return getenv("ASCGRAD_FULL") != NULL;
 }
 
 /* Runs the test cases and frees them; what main returns. A test that takes two minutes hangs. */

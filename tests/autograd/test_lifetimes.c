@@ -167,7 +167,7 @@ static const struct {
 
 START_TEST(ten_thousand_rounds)
 {
-    int rounds = thinned() ? 1000 : 10000;
+    int rounds = in_full() ? 10000 : 1000;
     asc_memory_stats early = {0};
     released = 0;
     for (int i = 1; i <= rounds; i++) {

@@ -118,7 +118,7 @@ static void live_at_random(world *w)
 
 START_TEST(random_orders)
 {
-    int rounds = thinned() ? 3000 : 100000;
+    int rounds = in_full() ? 100000 : 3000;
     size_t bytes = 0;
     for (int i = 0; i < rounds; i++) {
         draw_state = (uint64_t)i;

@@ -137,6 +137,7 @@ static int64_t given_index(const kind *k, int64_t b, int64_t h, int64_t i, int64
 typedef struct call {
     const kind *k;
     asc_tensor in[INPUTS], lengths, mask, y;
+    const double *values[INPUTS]; /* of q, k and v */
 } call;
 
 static int64_t index_of(const kind *k, int which, int64_t b, int64_t row, int64_t h, int64_t m)
@@ -147,7 +148,7 @@ static int64_t index_of(const kind *k, int which, int64_t b, int64_t row, int64_
 
 static double at(const call *c, int which, int64_t b, int64_t row, int64_t h, int64_t m)
 {
-    return value(c->in[which], index_of(c->k, which, b, row, h, m));
+    return c->values[which][index_of(c->k, which, b, row, h, m)];
 }
 
 static double score(const call *c, int64_t b, int64_t h, int64_t i, int64_t j)
@@ -230,6 +231,9 @@ static call make_call(const kind *k, asc_dtype dtype)
     c.in[Q] = random_leaf(dtype, 1, ASC_SHAPE(k->B, k->N, k->H * k->d));
     c.in[K_] = random_leaf(dtype, 2, ASC_SHAPE(k->B, k->M, k->H * k->d));
     c.in[V] = random_leaf(dtype, 3, ASC_SHAPE(k->B, k->M, k->H * k->dv));
+    for (int i = Q; i <= V; i++) {
+        c.values[i] = asc_data(asc_cast(ctx, asc_detach(ctx, c.in[i]), ASC_F64));
+    }
     if (k->R) {
         c.in[REL] = random_leaf(dtype, 4, ASC_SHAPE(k->H, 2 * k->R + 1));
     }
