@@ -55,7 +55,13 @@ uint64_t asc_next_seed(asc_ctx *ctx)
 asc_ctx *asc_ctx_new(const asc_options *options)
 {
     asc_options o = options ? *options : (asc_options){0};
-    if (!o.allocator.alloc || !o.allocator.free) {
+    if (!o.allocator.alloc != !o.allocator.free) {
+        if (o.message) {
+            o.message(o.message_user, "ctx_new: the allocator has one of alloc and free, expected both or none");
+        }
+        return NULL;
+    }
+    if (!o.allocator.alloc) {
         o.allocator = (asc_allocator){default_alloc, default_free, NULL};
     }
     asc_ctx *ctx = o.allocator.alloc(o.allocator.user, sizeof *ctx, 64);

@@ -12,6 +12,18 @@
 #include "stats/stats.h"
 #include "train/trainer.h"
 
+bool asc_summary_has_best(const char *path)
+{
+    FILE *f = asc_file_read(path);
+    json_t *summary = f ? json_loadf(f, 0, NULL) : NULL;
+    bool has = json_is_object(json_object_get(summary, "best"));
+    json_decref(summary);
+    if (f) {
+        fclose(f);
+    }
+    return has;
+}
+
 /* ---- the lines of metrics.jsonl ---- */
 
 typedef struct lines {

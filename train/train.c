@@ -333,6 +333,9 @@ static asc_status read_checkpoint(asc_trainer *t, bool back, bool *same_build)
     } else if (asc_path_exists(t->folder.model)) { /* a run writes no model before its first checkpoint */
         asc_fail(t->ctx, ASC_ERR_IO, "%s is missing: without it the run can't go on, and starting again would "
                  "overwrite its model; a new run may start from that by --init", t->folder.checkpoint);
+    } else if (asc_summary_has_best(t->folder.summary)) {
+        asc_fail(t->ctx, ASC_ERR_IO, "%s is missing, as the model is that %s knows of: without them the run can't go "
+                 "on; begin another", t->folder.checkpoint, t->folder.summary);
     }
     return asc_error(t->ctx);
 }

@@ -295,6 +295,9 @@ asc_status asc_trainer_check_space(asc_trainer *t, const char *run);
 
 /* ---- summary.c ---- */
 
+/* Whether the summary at `path` knows of a model; false, without an error, of what is none. */
+bool asc_summary_has_best(const char *path);
+
 /* Takes over what an earlier invocation has left in summary.json, which goes: it is out of date from here on. */
 asc_status asc_summary_open(asc_trainer *t);
 

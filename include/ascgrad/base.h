@@ -87,9 +87,9 @@ typedef struct asc_allocator {
 typedef struct asc_options {
     int threads;              /* that compute, the caller's included; 0 or below: one per processor it may use */
     uint64_t seed;            /* of the context's random numbers */
-    asc_allocator allocator;  /* all zero: the C library's */
+    asc_allocator allocator;  /* all zero: the C library's; one function alone: no context */
     /* Told, in a line without a newline, what is worth knowing and no error: that OpenBLAS took slow kernels, that
-     * ASCGRAD_ISA names nothing; later, that a model has no checksum. Or NULL. */
+     * ASCGRAD_ISA names nothing; later, that a model has no checksum; and that an allocator is refused. Or NULL. */
     void (*message)(void *user, const char *text);
     void *message_user;
 } asc_options;

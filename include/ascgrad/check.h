@@ -70,7 +70,7 @@ typedef struct asc_gradcheck_report {
  * one output    a cotangent for one output at a time;
  * same tensor   one tensor given for two inputs of equal shape gets the sum of both gradients;
  * expanded      inputs that are one row seen many times;
- * f32           outputs and gradients in f32 agree with f64 to f32's precision, where the op takes f32;
+ * f32           outputs and gradients in f32 agree with f64 to 4096 eps of f32, where the op takes f32;
  * unaligned     so they do, in f64 and f32, where arrays begin one element on: a user's memory, and what is a part of
  *               another array, is aligned as its dtype alone;
  * threads       1 to 3 threads give the same bits;

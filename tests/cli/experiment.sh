@@ -35,6 +35,10 @@ refused 2 'wrong.json: tune: grid: lr: got null, expected a list of values' \
     "$start}}, \"tune\": {\"grid\": {\"lr\": null}}}"
 refused 2 'wrong.json: lr: is in the grid, and cannot be tuned' \
     "$start}}, \"grid\": {\"lr\": [1]}, \"tune\": {\"grid\": {\"lr\": [1]}}}"
+refused 2 'wrong.json: systems: t: lr: the grid says it for all systems' \
+    '{"systems": {"t": {"lr": 0.1}}, "grid": {"lr": [1]}}'
+refused 2 "wrong.json: systems: t: epochs: the tuning's grid says it for all systems" \
+    '{"systems": {"t": {"epochs": 1}}, "tune": {"grid": {"steps": [1]}}}'
 refused 2 'wrong.json: grid: lr: values 1 and 3 are the same' "$start}}, \"grid\": {\"lr\": [0.01, 0.02, \"1e-2\"]}}"
 refused 2 'wrong.json: common: d_model: is there twice' '{"common": {"dim": 8, "d_model": 8}, "systems": {"t": {}}}'
 for wrong in '"figurs": []' '"figures": "cost"' '"figures": [0]' '"figures": ["1"]' '"split": "vaild"' '"layer": -1' \

@@ -280,4 +280,14 @@ json 'len(d["tokens"]) == len(d["ids"]) and any("\\x" in t for t in d["tokens"])
 status 3 "$ASCGRAD" inspect none
 status 2 "$ASCGRAD" inspect
 [ ! -e x.npz ] || fail 'wrong usage left a file'
+
+# pairs behind and ahead; layers of other pairs have no stability
+status 0 "$ASCGRAD" train --data task:majority:train=50,valid=10 --model grassmann --head classifier --set mask=full \
+    --set direction=both --set 'offsets=[1,2]' --set r=6 --layers 2 --dim 16 --steps 2 --out sides
+status 0 "$ASCGRAD" inspect sides --json
+json '[p["pair"] for p in d["layers"][1]["pairs"]] == ["t-1", "t+1", "t-2", "t+2"]'
+json 'd["layers"][1]["flow"]["stability_below"] is not None'
+status 0 "$ASCGRAD" train $tiny --model grassmann --set r=6 --set 'offsets=[[1],[4]]' --layers 2 --steps 2 --out lags
+status 0 "$ASCGRAD" inspect lags --json
+json 'd["layers"][1]["flow"]["stability_below"] is None'
 exit $failed

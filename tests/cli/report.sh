@@ -339,8 +339,11 @@ cat >tokens.json <<'END'
 END
 status 0 "$ASCGRAD" experiment run tokens.json --out tokens
 status 0 "$ASCGRAD" experiment report tokens
-has tokens/report.md '^Smallest bits per byte (test): words, '
+lacks tokens/report.md '^Smallest bits per byte'
 has tokens/report.md 'bits per byte compare, perplexities do not'
+has tokens/report.md '^- \*\*words\*\*: [0-9.]* % of its tokens are unknown words: its bits per byte compare with no'
+lacks tokens/report.md '^- \*\*bytes\*\*: .*unknown words'
+has tokens/report.md '^Where "seeds" is 0, no seed of the two systems saw the same data'
 has tokens/report.md '^Learning curves: validation, bits per byte over tokens'
 lacks tokens/report.md 'block by block'
 
@@ -436,6 +439,8 @@ END
 status 0 "$ASCGRAD" experiment run wild.json --out wild
 status 0 "$ASCGRAD" experiment report wild
 has wild/report.md '^| wild | 2 | inf |'
+has wild/report.md '^- \*\*wild\*\*: 2 of 2 seeds with evaluations whose validation perplexity is not finite'
+lacks wild/report.md '^- \*\*tame\*\*: .*not finite'
 # … and is a baseline all the same
 sed 's/"report": {/"report": {"baselines": ["wild"], /' wild.json >wilder.json
 status 0 "$ASCGRAD" experiment run wilder.json --out wilder

@@ -95,4 +95,11 @@ rm run/metrics.jsonl
 wrong 'run/metrics.jsonl: is missing: the checkpoint knows of [0-9]* bytes'
 cp run/checkpoint.safetensors run/model.safetensors
 wrong 'run/model.safetensors: is no model'
+
+# a run that is over, without all of its weights
+rm twin/checkpoint.safetensors twin/model.safetensors
+status 1 "$ASCGRAD" verify twin
+has out '^FAIL  twin/checkpoint.safetensors: is missing'
+status 3 "$ASCGRAD" train --resume twin --steps 4
+has err 'twin/checkpoint.safetensors is missing, as the model is that twin/summary.json knows of'
 exit $failed

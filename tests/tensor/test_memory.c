@@ -194,6 +194,23 @@ START_TEST(all_allocations_fail_from_one_on)
 }
 END_TEST
 
+static void count_text(void *user, const char *text)
+{
+    *(int *)user += strstr(text, "one of alloc and free") != NULL;
+}
+
+START_TEST(half_an_allocator_is_none)
+{
+    int told = 0;
+    asc_options o = {.threads = 1, .message = count_text, .message_user = &told};
+    o.allocator = (asc_allocator){heap_alloc, NULL, &memory};
+    ck_assert_ptr_null(asc_ctx_new(&o));
+    o.allocator = (asc_allocator){NULL, heap_free, &memory};
+    ck_assert_ptr_null(asc_ctx_new(&o));
+    ck_assert_int_eq(told, 2);
+}
+END_TEST
+
 START_TEST(messages)
 {
     memory.fail_at = memory.calls;
@@ -222,6 +239,7 @@ int main(void)
     tcase_add_test(t, large_storage_that_stays);
     tcase_add_test(t, one_allocation_fails);
     tcase_add_test(t, all_allocations_fail_from_one_on);
+    tcase_add_test(t, half_an_allocator_is_none);
     tcase_add_test(t, messages);
     return run_suite("tensor/memory", t);
 }

@@ -48,7 +48,8 @@ static int64_t add_planes(const inspection *in, asc_npz_array *arrays, int64_t n
 static int64_t add_path(const inspection *in, asc_npz_array *arrays, int64_t n)
 {
     asc_ctx *ctx = in->ctx;
-    asc_tensor u = inspect_flow(in, in->parts), share, stability = inspect_stability(in, in->parts, in->below);
+    asc_tensor u = inspect_flow(in, in->parts), share;
+    asc_tensor stability = inspect_stability(in, in->parts, in->below, in->layer);
     if (asc_is_null(u)) {
         return n;
     }

@@ -77,18 +77,49 @@ asc_tensor inspect_mean_planes(const inspection *in, asc_tensor p, asc_tensor *s
     return vectors;
 }
 
-void inspect_pair_name(const inspection *in, int64_t layer, int64_t pair, char *name, size_t bytes)
+static json_t *offsets_of(const inspection *in, int64_t layer)
 {
     json_t *offsets = json_object_get(in->config, "offsets");
-    if (json_is_array(json_array_get(offsets, 0))) {
-        offsets = json_array_get(offsets, (size_t)layer);
-    }
-    json_t *tuples = tuples_of(in, layer);
-    json_int_t offset = json_integer_value(tuples ? json_array_get(json_array_get(tuples, (size_t)pair), 0)
-                                                  : json_array_get(offsets, (size_t)pair));
+    return json_is_array(json_array_get(offsets, 0)) ? json_array_get(offsets, (size_t)layer) : offsets;
+}
+
+static json_t *memory_of(const inspection *in, int64_t layer)
+{
+    json_t *memory = json_object_get(in->config, "memory");
+    return json_is_array(memory) ? json_array_get(memory, (size_t)layer) : memory;
+}
+
+/* Whether values are the same, none among them. */
+static bool are_same(const json_t *a, const json_t *b)
+{
+    return a == b || json_equal(a, b);
+}
+
+bool inspect_same_pairs(const inspection *in, int64_t layer, int64_t other)
+{
+    return are_same(offsets_of(in, layer), offsets_of(in, other)) &&
+           are_same(tuples_of(in, layer), tuples_of(in, other)) && are_same(memory_of(in, layer), memory_of(in, other));
+}
+
+/* Where the tokens paired with stand: "past", "future" or "both", where each offset is one behind and one ahead. */
+static const char *direction_of(const inspection *in)
+{
+    const char *direction = json_string_value(json_object_get(in->config, "direction"));
+    const char *mask = json_string_value(json_object_get(in->config, "mask"));
+    return direction ? direction : mask && strcmp(mask, "full") == 0 ? "both" : "past";
+}
+
+void inspect_pair_name(const inspection *in, int64_t layer, int64_t pair, char *name, size_t bytes)
+{
+    json_t *offsets = offsets_of(in, layer), *tuples = tuples_of(in, layer);
+    const char *direction = tuples ? "past" : direction_of(in);
+    int64_t each = strcmp(direction, "both") == 0 ? 2 : 1, place = pair / each;
+    bool ahead = each == 2 ? pair % 2 == 1 : strcmp(direction, "future") == 0;
+    json_int_t offset = json_integer_value(tuples ? json_array_get(json_array_get(tuples, (size_t)place), 0)
+                                                  : json_array_get(offsets, (size_t)place));
     if (offset > 0) {
-        snprintf(name, bytes, "t-%lld", (long long)offset);
-    } else if (pair == (int64_t)json_array_size(offsets)) {
+        snprintf(name, bytes, "t%c%lld", ahead ? '+' : '-', (long long)offset);
+    } else if (pair == each * (int64_t)json_array_size(offsets)) {
         snprintf(name, bytes, "memory");
     } else {
         snprintf(name, bytes, "pair %lld", (long long)pair);

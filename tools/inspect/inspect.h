@@ -82,17 +82,20 @@ asc_tensor inspect_next_angles(const inspection *in, asc_tensor planes);
 asc_tensor inspect_below_angles(const inspection *in, const asc_params *parts, const asc_params *below, int64_t layer);
 /* The mean plane of each group (asc_plane_mean): (G, q, q) for coordinates in R^q, and *spectrum (G, q). */
 asc_tensor inspect_mean_planes(const inspection *in, asc_tensor planes, asc_tensor *spectrum);
-/* The name of a layer's pair: "t-4", "memory". */
+/* Whether two layers have the same offsets, tuples and memory. */
+bool inspect_same_pairs(const inspection *in, int64_t layer, int64_t other);
+/* The name of a layer's pair: "t-4", "t+1", "memory". */
 void inspect_pair_name(const inspection *in, int64_t layer, int64_t pair, char *name, size_t bytes);
 
 /* ---- paths, decays, filters (paths.c) ---- */
 
 /* The directions of a Grassmann layer's tokens, (N, G, n); null where the parts have none. */
 asc_tensor inspect_flow(const inspection *in, const asc_params *parts);
-/* What they share with those of the layer below, (N); null where these are not of one shape. */
-asc_tensor inspect_stability(const inspection *in, const asc_params *parts, const asc_params *below);
+/* What they share with those of the layer below, (N); null where these are not of one shape, or of other pairs. */
+asc_tensor inspect_stability(const inspection *in, const asc_params *parts, const asc_params *below, int64_t layer);
 /* Adds what there is of them to a layer's summary; and prints it. */
-void inspect_add_paths(const inspection *in, json_t *o, const asc_params *parts, const asc_params *below);
+void inspect_add_paths(const inspection *in, json_t *o, const asc_params *parts, const asc_params *below,
+                       int64_t layer);
 void inspect_print_paths(const inspection *in);
 
 /* ---- curves of the summary's numbers (curves.c) ---- */

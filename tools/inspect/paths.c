@@ -12,10 +12,10 @@ asc_tensor inspect_flow(const inspection *in, const asc_params *parts)
     return asc_is_null(u) ? u : asc_squeeze(in->ctx, u, 0);
 }
 
-asc_tensor inspect_stability(const inspection *in, const asc_params *parts, const asc_params *below)
+asc_tensor inspect_stability(const inspection *in, const asc_params *parts, const asc_params *below, int64_t layer)
 {
     asc_tensor u = inspect_flow(in, parts), v = below ? inspect_flow(in, below) : asc_null();
-    bool comparable = !asc_is_null(u) && !asc_is_null(v);
+    bool comparable = !asc_is_null(u) && !asc_is_null(v) && inspect_same_pairs(in, layer, layer - 1);
     for (int d = 0; d < 3 && comparable; d++) {
         comparable = asc_size(u, d) == asc_size(v, d);
     }
@@ -48,13 +48,14 @@ static json_t *rows_of(asc_tensor t, int64_t first, int64_t step)
     return list;
 }
 
-static void add_flow(const inspection *in, json_t *o, const asc_params *parts, const asc_params *below)
+static void add_flow(const inspection *in, json_t *o, const asc_params *parts, const asc_params *below,
+                     int64_t layer)
 {
     asc_tensor u = inspect_flow(in, parts), share;
     if (asc_is_null(u)) {
         return;
     }
-    asc_tensor path = asc_flow_path(in->ctx, u), stability = inspect_stability(in, parts, below);
+    asc_tensor path = asc_flow_path(in->ctx, u), stability = inspect_stability(in, parts, below, layer);
     asc_tensor length = asc_norm(in->ctx, asc_flow_mean(in->ctx, u), ASC_DIMS(-1), false);
     asc_flow_leading(in->ctx, u, &share);
     json_t *flow = json_pack("{s:o, s:o, s:o, s:o, s:o}", "mean_length", mean_of(length, 0, 1), "leading_share",
@@ -106,9 +107,10 @@ static void add_filter(const inspection *in, json_t *o, const asc_params *parts)
     json_object_set_new(o, "taps", list);
 }
 
-void inspect_add_paths(const inspection *in, json_t *o, const asc_params *parts, const asc_params *below)
+void inspect_add_paths(const inspection *in, json_t *o, const asc_params *parts, const asc_params *below,
+                       int64_t layer)
 {
-    add_flow(in, o, parts, below);
+    add_flow(in, o, parts, below, layer);
     add_decays(in, o, parts);
     add_filter(in, o, parts);
 }

@@ -309,7 +309,7 @@ static json_t *look(inspection *in, int64_t layer, asc_params *parts, const asc_
         add_attention(in, o, parts, layer);
         add_planes(in, o, parts, below, layer);
         add_gate(in, o, parts);
-        inspect_add_paths(in, o, parts, below);
+        inspect_add_paths(in, o, parts, below, layer);
     }
     asc_scope_end(in->ctx);
     return o;

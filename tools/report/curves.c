@@ -170,6 +170,33 @@ static void draw_curves(report *r, const char *name, report_axis axis)
     asc_scope_end(r->ctx);
 }
 
+/* Whether an evaluation of a run's has no finite number of the metric's, as a perplexity beyond all floats. */
+static bool has_holes(const report *r, const asc_run *run)
+{
+    bool hole = false;
+    for (size_t row = 0; row < asc_run_rows(run) && !hole; row++) {
+        hole = isfinite(asc_run_value(run, row, "valid_unknown")) && !isfinite(asc_run_value(run, row, r->metric));
+    }
+    return hole && strncmp(r->metric, "valid_", strlen("valid_")) == 0;
+}
+
+static void tell_holes(report *r)
+{
+    for (int i = 0; i < r->n_variants; i++) {
+        const variant *v = &r->variants[i];
+        int64_t n = 0;
+        for (int64_t k = 0; k < v->n; k++) {
+            n += has_holes(r, v->runs[k].run);
+        }
+        if (n > 0) {
+            document_item(&r->doc, v->name,
+                          "%lld of %lld seed%s with evaluations whose %s is not finite, which curves and crossings "
+                          "leave out", (long long)n, (long long)v->n, v->n == 1 ? "" : "s", metric_title(r->metric));
+        }
+    }
+    document_items_end(&r->doc);
+}
+
 void report_learning_curves(report *r)
 {
     document_heading(&r->doc, "Learning curves");
@@ -177,6 +204,7 @@ void report_learning_curves(report *r)
     draw_curves(r, "curves-minutes", REPORT_MINUTES);
     draw_curves(r, "curves-products", REPORT_PRODUCTS);
     report_crossings(r);
+    tell_holes(r);
 }
 
 /* ---- ω over time ---- */

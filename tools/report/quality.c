@@ -59,6 +59,21 @@ bool report_tokens_differ(const report *r)
     return any;
 }
 
+double report_unknown(const variant *v)
+{
+    const trained *first = v->runs;
+    return v->n > 0 && first->scores ? first->scores->result.unknown : 0;
+}
+
+bool report_unknown_counts(const report *r)
+{
+    bool any = false;
+    for (int i = 0; i < r->n_variants; i++) {
+        any = any || report_unknown(&r->variants[i]) > ASC_UNKNOWN_MOST;
+    }
+    return any && report_tokens_differ(r);
+}
+
 static double wrong_of(const trained *t)
 {
     double right = t->scores      ? t->scores->result.accuracy

@@ -92,11 +92,11 @@ static const char *choose_metric(const report *r)
                                  : report_tokens_differ(r) ? "valid_bits_per_byte"
                                                            : "valid_ppl",
                                  "valid_loss", "loss"};
-    const char *wanted = json_string_value(json_object_get(r->wants, "metric"));
-    for (size_t u = 0; u < sizeof usual / sizeof *usual && !wanted; u++) {
-        wanted = has_key(r, usual[u]) ? usual[u] : NULL;
+    size_t u = 0;
+    while (u + 1 < sizeof usual / sizeof *usual && !has_key(r, usual[u])) {
+        u++;
     }
-    return wanted ? wanted : "loss";
+    return usual[u];
 }
 
 /* ---- writing ---- */
@@ -139,7 +139,7 @@ static void write_beginning(report *r)
         document_text(&r->doc, report_is_by_itself(r) ? "%s" : "Left out: %s", json_string_value(why));
     }
     tell_changed_data(r);
-    if (best && !report_texts_differ(r)) {
+    if (best && !report_texts_differ(r) && !report_unknown_counts(r)) {
         asc_spread s = report_spread(r, best, report_quality(r));
         text[0] = '\0';
         if (isfinite(s.std)) {
@@ -201,14 +201,15 @@ static int make(report *r, const struct args *args)
                     r->folder, next_path(r->folder, quoted, sizeof quoted));
         return CLI_IO;
     }
+    const char *metric = json_string_value(json_object_get(r->wants, "metric"));
+    if (metric && !has_key(r, metric)) { /* before models are evaluated */
+        cli_message("report: metric: no run has '%s', expected a key of metrics.jsonl, as valid_ppl", metric);
+        return CLI_IO;
+    }
     if (report_score(r) || (args->bench && report_measure_speeds(r, args->threads)) || report_compare(r)) {
         return cli_report(r->ctx);
     }
-    r->metric = choose_metric(r);
-    if (!has_key(r, r->metric)) {
-        cli_message("report: metric: no run has '%s', expected a key of metrics.jsonl, as valid_ppl", r->metric);
-        return CLI_IO;
-    }
+    r->metric = metric ? metric : choose_metric(r);
     int status = write_report(r);
     int printed = r->doc.status == CLI_OK ? print_result(r, args->json) : CLI_OK;
     return status > printed ? status : printed;

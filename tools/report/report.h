@@ -139,6 +139,11 @@ bool report_is_of_classes(const report *r);
 report_number *report_quality(const report *r);
 bool report_tokens_differ(const report *r);
 
+/* The share of a variant's tokens that are unknown words, and whether one is so large, where tokens differ, that bits
+ * per byte do not compare. */
+double report_unknown(const variant *v);
+bool report_unknown_counts(const report *r);
+
 /* Whether the grid or systems have texts of their own, so that no number says which of all models is the best. */
 bool report_texts_differ(const report *r);
 const char *report_quality_title(const report *r);

@@ -223,6 +223,20 @@ static void tell_carry(report *r)
     }
 }
 
+/* A word that is unknown to a vocabulary costs it few bits, whatever it is. */
+static void tell_unknown(report *r)
+{
+    for (int i = 0; i < r->n_variants; i++) {
+        double share = report_unknown(&r->variants[i]);
+        if (share > ASC_UNKNOWN_MOST) {
+            document_item(&r->doc, r->variants[i].name,
+                          "%.2f %% of its tokens are unknown words: its bits per byte compare with no other "
+                          "vocabulary's", 100 * share);
+        }
+    }
+    document_items_end(&r->doc);
+}
+
 static void tell_hard(report *r)
 {
     const char *name = json_string_value(json_object_get(r->wants, "hard"));
@@ -240,6 +254,7 @@ void report_results(report *r)
     put_tables(r, "results", title, quality);
     if (report_tokens_differ(r)) {
         document_text(&r->doc, "The models have different tokens: bits per byte compare, perplexities do not.");
+        tell_unknown(r);
     }
     tell_carry(r);
     tell_hard(r);

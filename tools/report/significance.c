@@ -140,14 +140,16 @@ static void tell_spread(report *r, const cell *c)
     document_items_end(&r->doc);
 }
 
-/* Whether systems are compared that have seeds of their own, which a difference of means over items has, too. */
-static bool has_other_seeds(const cell *c)
+/* Whether systems are compared that have seeds of their own, which a difference of means over items has, too; or no
+ * seed that counts as the other's. */
+static bool has_other_seeds(const cell *c, bool none)
 {
     bool other = false;
     for (int64_t k = 0; k < c->compared->n_comparisons; k++) {
         const asc_comparison *one = &c->compared->comparison[k];
-        other = other || one->seeds.n < c->compared->system[one->a].seeds ||
-                one->seeds.n < c->compared->system[one->b].seeds;
+        int64_t n = one->seeds.n;
+        bool fewer = n < c->compared->system[one->a].seeds || n < c->compared->system[one->b].seeds;
+        other = other || (fewer && (n == 0) == none);
     }
     return other;
 }
@@ -155,7 +157,7 @@ static bool has_other_seeds(const cell *c)
 void report_significance(report *r)
 {
     document_heading(&r->doc, "Significance");
-    bool any = false, other = false, right = false, refused = false;
+    bool any = false, other = false, none = false, right = false, refused = false;
     for (int i = 0; i < r->n_cells; i++) {
         const cell *c = &r->cells[i];
         char name[40], title[REPORT_NAME + 120];
@@ -167,7 +169,8 @@ void report_significance(report *r)
             continue;
         }
         any = true;
-        other = other || has_other_seeds(c);
+        other = other || has_other_seeds(c, false);
+        none = none || has_other_seeds(c, true);
         snprintf(name, sizeof name, i ? "significance-%d" : "significance", i + 1);
         compare_words words = compare_words_of(c->compared->unit,
                                                report_is_classifier(r->variants[c->order[0]].runs));
@@ -198,5 +201,9 @@ void report_significance(report *r)
         document_text(&r->doc, "Where two systems have other seeds than one another, the difference is that of their "
                                "means, each over all that it has; what \"seeds\" says is of those that both have, "
                                "pair by pair.");
+    }
+    if (none) {
+        document_text(&r->doc, "Where \"seeds\" is 0, no seed of the two systems saw the same data in the same order: "
+                               "there are no pairs of seeds to test.");
     }
 }

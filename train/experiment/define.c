@@ -396,6 +396,23 @@ static asc_status check_own(asc_ctx *ctx, const char *where, const json_t *part,
     return ASC_OK;
 }
 
+/* A system's own value of what the grid or the tuning lays over it would never be used. */
+static asc_status check_overlaid(asc_ctx *ctx, const json_t *def, const json_t *grid, const char *where)
+{
+    const char *name, *key;
+    json_t *settings, *value;
+    json_object_foreach(json_object_get(def, "systems"), name, settings) {
+        json_object_foreach(settings, key, value) {
+            const char *rival = asc_define_rival(key);
+            bool laid = json_object_get(grid, key) || (rival && json_object_get(grid, rival));
+            if (laid && !json_is_null(value)) {
+                return asc_fail(ctx, ASC_ERR_ARG, "systems: %s: %s: the %s says it for all systems", name, key, where);
+            }
+        }
+    }
+    return ASC_OK;
+}
+
 static asc_status check_whole(asc_ctx *ctx, const json_t *def)
 {
     const char *key;
@@ -409,6 +426,10 @@ static asc_status check_whole(asc_ctx *ctx, const json_t *def)
     if (check_own(ctx, "systems", json_object_get(def, "systems"), "its settings") ||
         check_own(ctx, "grid", grid, "a list of values") ||
         check_own(ctx, "tune: grid", json_object_get(tune, "grid"), "a list of values")) {
+        return asc_error(ctx);
+    }
+    if (check_overlaid(ctx, def, grid, "grid") ||
+        check_overlaid(ctx, def, json_object_get(tune, "grid"), "tuning's grid")) {
         return asc_error(ctx);
     }
     json_object_foreach(json_object_get(tune, "grid"), key, value) {

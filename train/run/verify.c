@@ -269,6 +269,15 @@ static void verify_file(verifier *v, int kind, const char *path)
     }
 }
 
+/* Whether the run's last end knows of a model. */
+static bool had_model(const verifier *v)
+{
+    char *path = asc_path_join(v->ctx, v->path, "summary.json");
+    bool had = path && asc_summary_has_best(path);
+    asc_path_free(v->ctx, path);
+    return had;
+}
+
 /* What a run can't do without; a model that a checkpoint knows of is missed where that is looked at. */
 static void check_missing(verifier *v, const char *name, const char *path)
 {
@@ -278,7 +287,7 @@ static void check_missing(verifier *v, const char *name, const char *path)
         if (kind && kind->has_vocabulary) {
             asc_fail(v->ctx, ASC_ERR_FORMAT, "%s: is missing", path);
         }
-    } else if (strcmp(name, "checkpoint.safetensors") == 0 && has(v, "model.safetensors")) {
+    } else if (strcmp(name, "checkpoint.safetensors") == 0 && (has(v, "model.safetensors") || had_model(v))) {
         asc_fail(v->ctx, ASC_ERR_FORMAT, "%s: is missing: without it the run can't go on", path);
     } else if (strcmp(name, "model.safetensors") == 0) {
         check_best(v);
