@@ -142,6 +142,6 @@ void report_crossings(report *r)
     document_text(&r->doc,
                   "Differences in %s to the baseline, at the first and at the last place that both mean curves "
                   "have: %s 0 the system is ahead. Between evaluations a curve is taken as straight. \"-\": the curves "
-                  "have no place in common, or what was spent, or a perplexity, is no finite number.",
+                  "have no place in common or no finite numbers, or what was spent is not known.",
                   metric_title(r->metric), metric_rises(r->metric) ? "above" : "below");
 }
