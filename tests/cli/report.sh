@@ -335,11 +335,13 @@ has six/tables/significance.csv '^slow,quick,'
 # ---- models with different tokens: bits per byte ----
 cat >tokens.json <<'END'
 {"name": "tokens", "common": {"preset": "tiny", "data": "builtin:6000", "layers": 1, "dim": 16, "heads": 2, "steps": 9,
- "threads": 1}, "systems": {"words": {"tokenizer": "word"}, "bytes": {"tokenizer": "byte"}}, "seeds": [1]}
+ "threads": 1}, "systems": {"words": {"tokenizer": "word"}, "bytes": {"tokenizer": "byte"}}, "seeds": [1],
+ "report": {"hard": "words"}}
 END
 status 0 "$ASCGRAD" experiment run tokens.json --out tokens
 status 0 "$ASCGRAD" experiment report tokens
 lacks tokens/report.md '^Smallest bits per byte'
+has tokens/report.md '^Of words no classifier was evaluated: nothing counts as hard'
 has tokens/report.md 'bits per byte compare, perplexities do not'
 has tokens/report.md '^- \*\*words\*\*: [0-9.]* % of its tokens are unknown words: its bits per byte compare with no'
 lacks tokens/report.md '^- \*\*bytes\*\*: .*unknown words'

@@ -243,6 +243,8 @@ static void tell_hard(report *r)
     if (name && r->n_hard > 0) {
         document_text(&r->doc, "The hard are the %lld of %lld that more than half of %s's models get wrong.",
                       (long long)r->n_hard, (long long)r->n_items, name);
+    } else if (name && r->n_items == 0) {
+        document_text(&r->doc, "Of %s no classifier was evaluated: nothing counts as hard.", name);
     }
 }
 
