@@ -173,11 +173,11 @@ static void draw_curves(report *r, const char *name, report_axis axis)
 /* Whether an evaluation of a run's has no finite number of the metric's, as a perplexity beyond all floats. */
 static bool has_holes(const report *r, const asc_run *run)
 {
-    bool hole = false;
-    for (size_t row = 0; row < asc_run_rows(run) && !hole; row++) {
+    bool hole = false, of_evaluations = strncmp(r->metric, "valid_", strlen("valid_")) == 0;
+    for (size_t row = 0; row < asc_run_rows(run) && of_evaluations && !hole; row++) {
         hole = isfinite(asc_run_value(run, row, "valid_unknown")) && !isfinite(asc_run_value(run, row, r->metric));
     }
-    return hole && strncmp(r->metric, "valid_", strlen("valid_")) == 0;
+    return hole;
 }
 
 static void tell_holes(report *r)
