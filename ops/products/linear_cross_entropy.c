@@ -11,7 +11,11 @@
  * what is missing to a softmax is a factor per row f_t, and that goes to the small side of both products:
  * dx_t = f_t (e_t W), dW = eᵀ (f∘x). A cap's slope goes into e as soon as the tile knows its sums, so that it costs a
  * row of a tile and no array. Where products are our own kernels', a strip of rows of a tile is raised while it is in
- * cache, and e is kept packed, as both products read it. */
+ * cache, and e is kept packed, as both products read it.
+ *
+ * The targets' own terms, of [v = y_t], are added to the products. Where p, the softmax at the target, nears 1 the two
+ * all but cancel, so where products round their operands these terms are made of the rounded ones: a gradient vanishes
+ * as its loss does. */
 #include "ops/shared/op.h"
 
 #include <math.h>
@@ -38,6 +42,7 @@ typedef struct chunk {
     double share;           /* 1/n: what each counted token adds to the mean */
     bool first_chunk;
     const asc_packed_kernel *kernel; /* of the products; NULL: OpenBLAS */
+    bool rounds;            /* it does, to bfloat16 */
     void *e;                /* [tiles][rows, columns]; with a kernel [tiles][most, width], packed by rows */
     void *max, *sum;        /* [tiles, rows] */
     void *factor;           /* [tiles, rows]: exp(max - lse)/n, 0 for a token that does not count */
@@ -305,6 +310,72 @@ static size_t packed_size(const chunk *p, int64_t outer, int64_t k)
     return (size_t)(round_up(outer, STRIP) * round_up(k, p->kernel->unit)) * p->kernel->element;
 }
 
+/* ---- products that round: the targets' terms ---- */
+
+static float rounded(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits = asc_bf16_bits(bits);
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Whether the target has most of the probability; then its exponential is the largest, 1 before the cap's slope. */
+static bool is_sure(const chunk *p, int64_t t)
+{
+    int64_t target = ((const int64_t *)p->call->in[Y].data)[p->first + t];
+    return p->rounds && target >= 0 && ((const float *)p->call->out[TOKEN_LOSS].data)[p->first + t] < 0.69F;
+}
+
+/* What stands for a target's exponential in the products, and without rounding. */
+static float slope_at(const chunk *p, int64_t t)
+{
+    return p->slope ? ((const float *)p->slope)[t] : 1;
+}
+
+/* The term, -term x, goes from `to`, and what the products have for it comes: -kept rounded(scale x). */
+static void round_term(float *to, float term, float kept, float scale, const float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        to[i] += term * x[i] - kept * rounded(scale * x[i]);
+    }
+}
+
+/* The rows of dx. */
+static void round_terms_of_dx(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const chunk *p = arg;
+    float share = (float)p->share;
+    for (int64_t t = piece * SOME_ROWS_f32; t < rows_end_f32(p, piece); t++) {
+        int64_t at = p->first + t;
+        if (is_sure(p, t)) {
+            const float *w = (const float *)p->call->in[W].data + ((const int64_t *)p->call->in[Y].data)[at] * p->D;
+            round_term((float *)p->call->saved[SAVED_DX].data + at * p->D, share * slope_at(p, t),
+                       share * rounded(slope_at(p, t)), 1, w, p->D);
+        }
+    }
+}
+
+/* A tile's rows of dW. */
+static void round_terms_of_dw(const chunk *p, int64_t tile, float *dw)
+{
+    const int64_t *y = (const int64_t *)p->call->in[Y].data + p->first;
+    const float *x = (const float *)p->call->in[X].data + p->first * p->D;
+    int64_t from = tile * p->width, columns = columns_of_f32(p, tile);
+    float share = (float)p->share;
+    for (int64_t t = 0; t < p->rows; t++) {
+        if (y[t] >= from && y[t] < from + columns && is_sure(p, t)) {
+            float factor = ((const float *)p->factor)[tile * p->rows + t];
+            round_term(dw + (y[t] - from) * p->D, share * slope_at(p, t), share / factor * rounded(slope_at(p, t)),
+                       factor, x + t * p->D, p->D);
+        }
+    }
+}
+
+/* ---- packed ---- */
+
 static char *packed_of(const chunk *p, int worker)
 {
     return p->packed + (size_t)worker * p->packed_bytes;
@@ -363,6 +434,7 @@ static void grad_weight_packed(const chunk *p, int64_t tile, int worker)
                                                .ldc = D});
     }
     pull_rows_f32(p, tile, dw);
+    round_terms_of_dw(p, tile, dw);
 }
 
 static void grad_tile_packed(void *arg, int64_t tile, int worker)
@@ -386,7 +458,11 @@ static void grad_tile_packed(void *arg, int64_t tile, int worker)
 
 static double run_chunk_packed(chunk *p)
 {
-    return run_tiles_f32(p, score_tile_packed, grad_tile_packed);
+    double loss = run_tiles_f32(p, score_tile_packed, grad_tile_packed);
+    if (p->call->wants_grad && p->rounds) {
+        asc_parallel(p->call->ctx, (p->rows + SOME_ROWS_f32 - 1) / SOME_ROWS_f32, round_terms_of_dx, p);
+    }
+    return loss;
 }
 
 /* Memory for what the products of a tile take and make. */
@@ -507,6 +583,7 @@ static asc_status forward(asc_call *call)
     }
     chunk p = {.call = call, .V = V, .D = D, .share = counted ? 1.0 / (double)counted : 0};
     p.kernel = kernel_of(call->ctx, x->dtype);
+    p.rounds = p.kernel && asc_bf16(call->ctx);
     p.width = width_of(V, p.kernel ? STRIP : 16);
     p.tiles = (V + p.width - 1) / p.width;
     p.first_chunk = true;

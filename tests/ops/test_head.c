@@ -219,6 +219,46 @@ START_TEST(head_gradients_one_by_one)
 }
 END_TEST
 
+/* ‖g - h‖/‖h‖ of the gradients of two tensors. */
+static double gradients_apart(asc_tensor a, asc_tensor b)
+{
+    double apart = 0, size = 0;
+    for (int64_t i = 0; i < asc_numel(a); i++) {
+        apart += pow(value(asc_grad(a), i) - value(asc_grad(b), i), 2);
+        size += pow(value(asc_grad(b), i), 2);
+    }
+    return sqrt(apart / size);
+}
+
+/* Where the targets are all but certain, what products round is as small as what is left of the gradients. */
+START_TEST(head_that_rounds_and_is_sure)
+{
+    enum { T = 530, V = 300, D = 32 };
+    double cap = _i % 2 ? 20 : 0, sure = _i / 2 ? .8 : .5;
+    asc_tensor w = random_leaf(ASC_F32, 2, ASC_SHAPE(V, D)), y = make_targets(&(struct head_kind){T, V, D, 7});
+    asc_tensor x = asc_zeros(ctx, ASC_F32, 2, (int64_t[]){T, D});
+    float *row = asc_data_mut(x);
+    for (int64_t i = 0; i < T * D; i++) {
+        int64_t target = (int64_t)value(y, i / D);
+        row[i] = (float)sure * (target < 0 ? 1 : (float)value(w, target * D + i % D));
+    }
+    asc_require_grad(x, true);
+    asc_tensor wide_x = asc_cast(ctx, asc_detach(ctx, x), ASC_F64), wide_w = asc_cast(ctx, asc_detach(ctx, w), ASC_F64);
+    asc_require_grad(wide_x, true);
+    asc_require_grad(wide_w, true);
+    ck_assert_int_eq(asc_set_precision(ctx, ASC_PRECISION_BF16), ASC_OK);
+    asc_tensor none = asc_null(), loss = asc_linear_cross_entropy_top(ctx, x, w, y, cap, NULL, NULL);
+    asc_backward(ctx, loss, none, false);
+    asc_tensor want = asc_linear_cross_entropy_top(ctx, wide_x, wide_w, y, cap, NULL, NULL);
+    asc_backward(ctx, want, none, false);
+    no_error();
+    ck_assert_double_lt(asc_item(want), .1);
+    ck_assert_double_lt(fabs(asc_item(loss) / asc_item(want) - 1), .05);
+    ck_assert_double_lt(gradients_apart(x, wide_x), .015);
+    ck_assert_double_lt(gradients_apart(w, wide_w), .015);
+}
+END_TEST
+
 /* In words of several tiles, with ties and targets that are ignored. */
 START_TEST(head_knows_the_most_probable)
 {
@@ -375,6 +415,7 @@ int main(void)
     tcase_add_loop_test(t, head_is_the_equation, 0, 2 * HEAD_KINDS);
     tcase_add_loop_test(t, head_with_a_cap_is_the_equation, 0, 2 * HEAD_KINDS);
     tcase_add_loop_test(t, head_gradients_one_by_one, 0, 2);
+    tcase_add_loop_test(t, head_that_rounds_and_is_sure, 0, 4);
     tcase_add_loop_test(t, head_knows_the_most_probable, 0, 2);
     tcase_add_loop_test(t, head_with_large_scores, 0, 2);
     tcase_add_loop_test(t, head_passes_nan_on, 0, 2);
