@@ -4,6 +4,7 @@
 #include "data/gunzip.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -176,4 +177,10 @@ asc_status asc_gunzip_read(asc_gunzip *u, char *buffer, size_t n, size_t *got)
     }
     *got = n - u->z.avail_out;
     return status;
+}
+
+bool asc_gunzip_waits(const asc_gunzip *u)
+{
+    struct pollfd in = {.fd = u->fd, .events = POLLIN};
+    return u->state == PLAIN && u->z.avail_in == 0 && !u->at_end && poll(&in, 1, 0) == 0;
 }

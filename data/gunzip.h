@@ -14,6 +14,9 @@ asc_gunzip *asc_gunzip_new(asc_ctx *ctx, int fd, const char *name, const int64_t
  * ASC_ERR_FORMAT, with the line: gzip data that are cut short or damaged, or are followed by what is none. */
 asc_status asc_gunzip_read(asc_gunzip *u, char *buffer, size_t n, size_t *got);
 
+/* Whether a read of plain text would have to wait for a pipe or a terminal. */
+bool asc_gunzip_waits(const asc_gunzip *u);
+
 void asc_gunzip_free(asc_gunzip *u); /* NULL is accepted */
 
 #endif

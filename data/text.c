@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <program/file.h>
 
@@ -201,6 +200,12 @@ asc_status asc_text_next(asc_text *text, const char **line, size_t *bytes)
     text->lines++;
     text->bytes += (int64_t)n;
     return ASC_OK;
+}
+
+bool asc_text_waits(const asc_text *text)
+{
+    return text && text->file && !text->at_end && !memchr(text->data + text->begin, '\n', text->end - text->begin) &&
+           asc_gunzip_waits(text->file);
 }
 
 int64_t asc_text_bytes(const asc_text *text)

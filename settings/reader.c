@@ -75,11 +75,11 @@ static asc_status check_entries(asc_reader *r, const asc_setting *row, const jso
                              json_array_size(v), what, (long long)n);
 }
 
-/* The whole number that a row has, read before; `absent` where there is no such row. */
-static int64_t count_of(const asc_setting *table, const char *key, const void *values, int64_t absent)
+/* The whole number that a row has, read before; 1 where there is no such row. */
+static int64_t count_of(const asc_setting *table, const char *key, const void *values)
 {
     const asc_setting *row = asc_setting_find(table, key);
-    return row ? *(const int64_t *)((const char *)values + row->offset) : absent;
+    return row ? *(const int64_t *)((const char *)values + row->offset) : 1;
 }
 
 /* One number for all heads, or one each. */
@@ -153,10 +153,10 @@ static asc_status store(asc_reader *r, const asc_setting *table, const asc_setti
                         const json_t *v, void *values)
 {
     if (row->flags & ASC_SETTING_PER_HEAD) {
-        return read_heads(r, row, v, count_of(table, "heads", values, 1), values);
+        return read_heads(r, row, v, count_of(table, "heads", values), values);
     }
     if (row->flags & ASC_SETTING_PER_LAYER && asc_setting_is_spread(row, v)) {
-        int64_t layers = place ? place->layers : count_of(table, "layers", values, 1);
+        int64_t layers = place ? place->layers : count_of(table, "layers", values);
         if (check_entries(r, row, v, layers, "layer")) {
             return asc_error(r->ctx);
         }
@@ -290,6 +290,8 @@ asc_status asc_reader_finish(asc_reader *r)
         best = asc_name_close(key, known) && nearest ? known : best;
     }
     char hint[ASC_NAME_HINT];
+    const char *guess = asc_setting_synonym_guess(key);
+    best = !best && guess && json_object_get(r->effect, guess) ? guess : best;
     return asc_fail(r->ctx, ASC_ERR_ARG, "unknown setting '%s'%s", key, asc_name_hint(best, hint));
 }
 

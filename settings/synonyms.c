@@ -1,7 +1,9 @@
 /* settings/synonyms.c: what other programs call our settings. */
 #include <ascgrad/setting.h>
+#include <program/names.h>
 #include <program/settings.h>
 
+#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -26,7 +28,7 @@ static const struct {
     {"minutes", " time max_time timeout hours time_limit max_minutes seconds "},
     {"eval_every", " eval_interval eval_steps val_every val_interval val_check_interval validate_every eval_freq "},
     {"log_every", " log_interval logging_steps log_freq print_every "},
-    {"checkpoint_every", " save_every save_steps checkpoint_interval save_interval save_freq "},
+    {"checkpoint_every", " save_every save_steps checkpoint_interval save_interval save_freq ckpt_every ckpt_interval "},
     {"seed", " random_seed rng_seed random_state "},
     {"threads", " num_threads n_threads nthreads workers num_workers cpus jobs "},
     {"recompute", " gradient_checkpointing activation_checkpointing checkpointing "},
@@ -35,7 +37,7 @@ static const struct {
     {"debug_nan", " detect_anomaly check_nan nan "},
     {"layers", " num_layers n_layers n_layer num_hidden_layers depth nlayers "},
     {"mix", " arch architecture model_type model_name kind "},
-    {"d_model", " hidden_size n_embd embed_dim embedding_dim d_embed hidden_dim width n_embed emb_dim "
+    {"d_model", " hidden_size n_embd embed_dim embedding_dim d_embed embed hidden_dim width n_embed emb_dim "
                 "model_dim hidden "},
     {"d_ff", " ffn_dim intermediate_size mlp_dim dim_feedforward n_inner feedforward ff_dim ff "},
     {"activation", " hidden_act activation_function mlp_type ffn_type "},
@@ -51,21 +53,51 @@ static const struct {
 };
 enum { N = sizeof table / sizeof *table };
 
+enum { WORD = 64 };
+
+/* `name` with underscores, as the table has it; false: no name is like that. */
+static bool spell(const char *name, char word[WORD])
+{
+    size_t n = name ? strlen(name) : 0;
+    if (n == 0 || n > WORD - 3 || strchr(name, ' ')) {
+        return false;
+    }
+    for (size_t i = 0; i <= n; i++) {
+        word[i] = name[i] == '-' ? '_' : name[i];
+    }
+    return true;
+}
+
 const char *asc_setting_synonym(const char *name)
 {
-    char word[64] = " ";
-    size_t n = name ? strlen(name) : 0;
-    if (n == 0 || n > sizeof word - 3 || strchr(name, ' ')) {
+    char word[WORD], spelled[WORD];
+    if (!spell(name, spelled)) {
         return NULL;
     }
-    for (size_t i = 0; i < n; i++) {
-        word[1 + i] = name[i] == '-' ? '_' : name[i];
-    }
-    strcpy(word + 1 + n, " ");
+    snprintf(word, sizeof word, " %.61s ", spelled);
     for (int i = 0; i < N; i++) {
         if (strstr(table[i].names, word)) {
             return table[i].key;
         }
     }
     return NULL;
+}
+
+const char *asc_setting_synonym_guess(const char *name)
+{
+    char word[WORD], spelled[WORD];
+    const char *best = NULL;
+    int least = WORD;
+    for (int i = 0; spell(name, spelled) && i < N; i++) {
+        for (const char *at = table[i].names + 1; *at; at += strlen(word) + 1) {
+            size_t n = strcspn(at, " ");
+            memcpy(word, at, n);
+            word[n] = '\0';
+            if (asc_name_close(spelled, word) && asc_name_distance(spelled, word) < least) {
+                least = asc_name_distance(spelled, word);
+                best = table[i].key;
+            }
+        }
+    }
+    return best;
 }

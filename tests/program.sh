@@ -55,6 +55,16 @@ lines() {
     [ "$(wc -l <"$1")" -eq "$2" ] || { fail "$1 has $(wc -l <"$1") lines, expected $2:"; cat "$1"; }
 }
 
+# answered FILE N: a program in the background writes N lines before ten seconds are over.
+answered() {
+    tenths=0
+    until [ "$(wc -l <"$1")" -ge "$2" ] || [ $tenths -eq 100 ]; do
+        sleep 0.1
+        tenths=$((tenths + 1))
+    done
+    lines "$1" "$2"
+}
+
 # same FILE FILE: to the byte.
 same() {
     cmp -s "$1" "$2" || fail "$1 and $2 differ"

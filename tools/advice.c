@@ -58,6 +58,18 @@ static bool has(const cli_option *options, const char *name)
     return strcmp(name, "help") == 0;
 }
 
+/* The option of a setting, if the command has it. */
+static const char *option_of(const cli_option *options, const char *key)
+{
+    const asc_setting *row = cli_setting_row(key);
+    static char name[64]; /* an option has hyphens where a key may have underscores */
+    snprintf(name, sizeof name, "%s", !row ? "" : row->option ? row->option : row->key);
+    for (char *c = name; *c; c++) {
+        *c = *c == '_' ? '-' : *c;
+    }
+    return *name && has(options, name) ? name : NULL;
+}
+
 /* The option of that name, if the command has it, for what another program calls `word`. */
 static const char *find_synonym(const cli_option *options, const char *word)
 {
@@ -67,13 +79,7 @@ static const char *find_synonym(const cli_option *options, const char *word)
         }
     }
     const char *key = asc_setting_synonym(word);
-    const asc_setting *row = cli_setting_row(key ? key : word);
-    static char name[64]; /* an option has hyphens where a key may have underscores */
-    snprintf(name, sizeof name, "%s", !row ? "" : row->option ? row->option : row->key);
-    for (char *c = name; *c; c++) {
-        *c = *c == '_' ? '-' : *c;
-    }
-    return *name && has(options, name) ? name : NULL;
+    return option_of(options, key ? key : word);
 }
 
 /* "no-dropout" and the like. */
@@ -133,10 +139,12 @@ _Noreturn void refuse_unknown(const cli_command *command, const cli_option *opti
     }
     refuse_run(command, lower);
     refuse_negation(options, lower);
-    const asc_setting *row = cli_setting_row(lower);
+    const char *key = asc_setting_synonym(lower), *guessed = asc_setting_synonym_guess(lower);
+    const asc_setting *row = cli_setting_row(key ? key : lower);
     if (row && has(options, "set")) {
         cli_wrong_usage("unknown option --%s; it is a setting: --set %s=VALUE", given, row->key);
     }
+    near = near || !guessed ? near : option_of(options, guessed);
     if (near) {
         cli_wrong_usage("unknown option --%s; did you mean --%s?", given, near);
     }

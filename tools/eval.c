@@ -160,10 +160,12 @@ static void print_loss(const outcome *o, const char *split)
     cli_print("\n");
 }
 
-static void print_result(const outcome *o, const asc_dataset *data, const char *split)
+static void print_right(const outcome *o)
 {
     const asc_eval_result *r = &o->result;
-    print_loss(o, split);
+    if (!isfinite(r->accuracy)) {
+        return;
+    }
     cli_print("the most probable %s is right for %.2f %% of them", o->confusion ? "class" : "token", 100 * r->accuracy);
     if (isfinite(r->exact)) {
         cli_print(", and for all of a sequence in %.2f %%", 100 * r->exact);
@@ -172,6 +174,13 @@ static void print_result(const outcome *o, const asc_dataset *data, const char *
         cli_print("; its probability is off by %.2f %% (ECE)", 100 * r->ece);
     }
     cli_print("\n");
+}
+
+static void print_result(const outcome *o, const asc_dataset *data, const char *split)
+{
+    const asc_eval_result *r = &o->result;
+    print_loss(o, split);
+    print_right(o);
     unknown_warn(r->unknown);
     if (o->confusion) {
         json_t *names = classes_names(data);

@@ -135,7 +135,7 @@ bool generation_check(const char *name, const char *prompt, size_t n)
     return end == n;
 }
 
-/* What an editor puts at a file's end belongs to the file; the prompt goes on where its last line ends. */
+/* The end of a file's last line, or of a pipe's, belongs to that; the prompt goes on where the line ends. */
 static prompt take_prompt(asc_ctx *ctx, const struct args *args)
 {
     prompt p = read_prompt(ctx, args);
@@ -143,9 +143,9 @@ static prompt take_prompt(asc_ctx *ctx, const struct args *args)
         cli_message("no memory for the prompt");
         exit(CLI_IO);
     }
-    p.n -= args->prompt_file && p.n > 0 && p.text[p.n - 1] == '\n';
-    p.n -= args->prompt_file && p.n > 0 && p.text[p.n - 1] == '\r';
     bool word = args->prompt && strcmp(args->prompt, "-") != 0;
+    p.n -= !word && p.n > 0 && p.text[p.n - 1] == '\n';
+    p.n -= !word && p.n > 0 && p.text[p.n - 1] == '\r';
     const char *name = word                                                          ? "--prompt"
                        : args->prompt_file && strcmp(args->prompt_file, "-") != 0 ? args->prompt_file
                                                                                    : "standard input";

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <program/names.h>
 
@@ -414,10 +415,16 @@ static const cli_command *find_kind(const cli_command *const *kinds, const char 
     return *kinds;
 }
 
-/* The first word that names a kind is the one. */
+/* The first word that names a kind is the one. Before it stand options and files. */
 int cli_run_kind(const cli_command *command, const cli_command *const *kinds, int argc, char **argv)
 {
     static const cli_option none[] = {{0}};
+    if (argc > 1 && strcmp(argv[1], "help") == 0) { /* as `ascgrad help COMMAND KIND` */
+        static char help[] = "--help";
+        argv[1] = help;
+    } else if (argc > 1 && argv[1][0] != '-' && !find_kind(kinds, argv[1]) && access(argv[1], F_OK)) {
+        refuse_kind(argv[1], kinds);
+    }
     for (int i = 1; i < argc; i++) {
         const cli_command *kind = find_kind(kinds, argv[i]);
         if (kind) {

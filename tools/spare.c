@@ -88,6 +88,19 @@ static bool is_read_by(const char *input, const struct stat *file)
     return found;
 }
 
+/* A file that a run keeps, be it read or not. */
+static bool is_kept(const char *output, const struct stat *file)
+{
+    char *folder = spec_folder(output);
+    asc_ctx *ctx = folder ? asc_ctx_new(&(asc_options){.threads = 1}) : NULL;
+    asc_run *run = ctx ? asc_run_read(ctx, folder) : NULL;
+    bool found = run && is_of_run(folder, file);
+    asc_run_free(run);
+    asc_ctx_free(ctx);
+    free(folder);
+    return found;
+}
+
 void spare_inputs(const char *option, const char *output, int n, const char *const inputs[])
 {
     struct stat file;
@@ -102,5 +115,8 @@ void spare_inputs(const char *option, const char *output, int n, const char *con
         if (input && (is_of_spec(input, &file) || is_of_run(input, &file) || is_read_by(input, &file))) {
             cli_wrong_usage("--%s: got %s, which is what is read: expected another file", option, output);
         }
+    }
+    if (is_kept(output, &file)) {
+        cli_wrong_usage("--%s: got %s, which a run keeps: expected another file", option, output);
     }
 }

@@ -93,6 +93,9 @@ static asc_status run_lines(asc_ctx *ctx, asc_text *text, asc_tokenizer *tokeniz
             json_array_append_new(lines, list_ids(&ids));
         } else {
             print_ids(&ids);
+            if (asc_text_waits(text) && !cli_flush()) {
+                break;
+            }
         }
     }
     asc_ids_free(ctx, &ids);

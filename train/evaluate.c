@@ -80,11 +80,13 @@ static double count_block(evaluation *e, const int64_t *y, const double *losses,
     for (int64_t t = 0; t < n; t++) {
         nats += losses[t];
         if (y[t] >= 0) {
+            bool unknown = !e->classify && y[t] == e->split->unknown;
+            bool hit = top[2 * t + 1] != 0 && !(unknown && e->split->given); /* who has no word for an answer lacks it */
             ++*targets;
-            right += top[2 * t + 1] != 0;
-            e->unknown += !e->classify && y[t] == e->split->unknown;
+            right += hit;
+            e->unknown += unknown;
             if (top[2 * t] <= 1) { /* of a loss that is not finite it is none */
-                asc_bins_add(e->bins, BINS, top[2 * t], top[2 * t + 1] != 0);
+                asc_bins_add(e->bins, BINS, top[2 * t], hit);
             }
         }
     }

@@ -1,7 +1,6 @@
 /* train/pairs.c: the features of a data set's pairs, by a frozen encoder. */
 #include <ascgrad/pairs.h>
 
-#include <stdio.h>
 #include <string.h>
 
 #include "data/reading.h"
@@ -134,8 +133,8 @@ asc_encoder *asc_model_encoder(asc_ctx *ctx, const asc_model *model, const char 
     char *own = !vocab && model->run ? asc_path_join(ctx, model->run, "vocab.txt") : NULL;
     asc_encoder *encoder = NULL;
     if (!folder && !model->encoder) {
-        asc_fail_on(ctx, ASC_ERR_ARG, "encoder", " is missing: the model takes states, and is in no run that names "
-                    "what made them");
+        asc_fail_on(ctx, ASC_ERR_ARG, "encoder", " is missing: the model takes states, and lies in no run that names "
+                    "what made them; expected its RUN in its place");
     } else if (!asc_error(ctx)) {
         encoder = asc_encoder_open(ctx, folder ? folder : model->encoder, vocab ? vocab : own);
     }

@@ -230,6 +230,7 @@ static asc_status refuse_key(asc_ctx *ctx, const char *name)
     if (known) {
         return asc_fail(ctx, ASC_ERR_ARG, "unknown setting '%s'; here it is '%s'", name, known);
     }
+    best = best ? best : asc_setting_synonym_guess(name);
     return asc_fail(ctx, ASC_ERR_ARG, best ? "unknown setting '%s'; did you mean '%s'?"
                                            : "unknown setting '%s'; `ascgrad info --settings` lists them", name, best);
 }

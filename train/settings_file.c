@@ -1,5 +1,4 @@
 /* train/settings_file.c: settings from files and earlier runs. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,13 +28,17 @@ typedef struct heard {
     } at[200];
 } heard;
 
-/* Puts a setting of an object, once. */
-static void put_once(asc_settings *s, heard *all, const char *key, json_t *value, asc_source from)
+/* Puts a setting of an object, or of its `model`, once. */
+static void put_once(asc_settings *s, heard *all, const char *key, json_t *value, asc_source from, bool within)
 {
     char name[ASC_SETTING_NAME];
     bool model;
     asc_settings_spell(key, name);
     const asc_setting *row = asc_settings_find(s->ctx, name, &model);
+    if (row && within && !model) {
+        asc_fail_on(s->ctx, ASC_ERR_ARG, key, " is no setting of a model: expected beside \"model\", not in it");
+        return;
+    }
     for (int i = 0; row && i < all->n; i++) {
         if (all->at[i].row == row && !json_equal(all->at[i].value, value)) {
             bool twice = strcmp(all->at[i].key, key) == 0; /* on its own, and in the object `model` */
@@ -67,10 +70,10 @@ asc_status asc_settings_put_all(asc_settings *s, json_t *object, asc_source from
         }
         if (strcmp(key, "model") == 0 && json_is_object(value)) {
             json_object_foreach(value, model_key, model_value) {
-                put_once(s, &all, model_key, model_value, from);
+                put_once(s, &all, model_key, model_value, from, true);
             }
         } else {
-            put_once(s, &all, key, value, from);
+            put_once(s, &all, key, value, from, false);
         }
         if (asc_error(s->ctx)) {
             asc_error_extend(s->ctx, source, "");
@@ -128,12 +131,19 @@ static bool is_default_end(const asc_setting *t, const asc_settings *run, const 
     return strcmp(t->key, "min_lr") == 0 && run->values.min_lr == asc_lowest_lr(&v);
 }
 
+/* A setting that a run may go on with otherwise, and that somebody named; a preset is for beginnings. */
+static bool is_given_anew(const asc_setting *t, const asc_settings *given)
+{
+    int from = given->from[t - asc_train_settings];
+    return t->flags & ASC_SETTING_ANEW && from != ASC_SOURCE_DEFAULT && from != ASC_SOURCE_PRESET;
+}
+
 /* A setting that was given must be the run's, or one that may be given anew, which then takes the run's place. */
 static asc_status carry_over(asc_settings *run, const asc_settings *given, const char *path)
 {
     for (const asc_setting *t = asc_train_settings; t->key; t++) { /* also what is the same was given beside the rest */
         char *from = &run->from[t - asc_train_settings];
-        bool anew = t->flags & ASC_SETTING_ANEW && given->from[t - asc_train_settings] != ASC_SOURCE_DEFAULT;
+        bool anew = is_given_anew(t, given);
         *from = anew ? ASC_SOURCE_HAND : *from;
     }
     for (const asc_setting *t = asc_train_settings; t->key; t++) {
@@ -143,9 +153,9 @@ static asc_status carry_over(asc_settings *run, const asc_settings *given, const
         }
         json_t *old = asc_setting_json(t, &run->values), *now = asc_setting_json(t, &given->values);
         bool same = asc_settings_same(old, now) || is_default_end(t, run, given);
-        if (t->flags & ASC_SETTING_ANEW) { /* also the same: of steps and epochs the one that is given counts */
+        if (is_given_anew(t, given)) { /* also the same: of steps and epochs the one that is given counts */
             asc_settings_put(run, t->key, now, ASC_SOURCE_HAND);
-        } else if (!same) {
+        } else if (!same && !(t->flags & ASC_SETTING_ANEW)) {
             asc_fail_on(run->ctx, ASC_ERR_ARG, t->key, "%s can't be given anew: %s goes on with its own settings",
                         sources[from], path);
         }

@@ -35,6 +35,9 @@ ASC_API const char *asc_preset_contents(int i);
  * can say what it is here. NULL if there is none. */
 ASC_API const char *asc_setting_synonym(const char *name);
 
+/* The key whose name with others is close to `name` (asc_name_close): "lr" for "lerning_rate". NULL if none is. */
+ASC_API const char *asc_setting_synonym_guess(const char *name);
+
 /* How all tokenizers are asked for, into text[bytes]: "word, byte, wordpiece:VOCAB_FILE, … or bpe:TOKENIZER_JSON".
  * Returns text. */
 ASC_API const char *asc_tokenizer_list(const asc_ctx *ctx, char *text, size_t bytes);

@@ -1,5 +1,5 @@
 /* tests/autograd/test_recompute.c: asc_recompute: the same bits as without it, the gradients that flow through it, less
- * memory. Its failures are in test_autograd_recompute_faults.c. */
+ * memory. Its failures are in test_recompute_faults.c. */
 #include "tests/autograd/recompute.h"
 
 static void teardown_sound(void)

@@ -123,6 +123,12 @@ cp run/model.safetensors run/model.stable.safetensors
 status 2 "$ASCGRAD" eval run --per-token run/model.stable.safetensors
 rm run/model.stable.safetensors
 
+# nor does what another run keeps
+cp -r run other
+status 2 "$ASCGRAD" eval run --per-token other/model.safetensors
+has err ': --per-token: got other/model.safetensors, which a run keeps: expected another file$'
+status 0 "$ASCGRAD" verify other
+
 # a batch takes no more memory than there are blocks
 status 0 "$ASCGRAD" eval run --batch 1M --max-memory 100
 

@@ -64,8 +64,13 @@ printf 'caf\351\nthe dog\n' >two
 has err '^ascgrad generate: the prompt: byte 0xe9 at offset 3 is not UTF-8 text$'
 lines out 1
 
-# a file: the newline at its end is the file's, one before it the prompt's
+# a file: the newline at its end is the file's, one before it the prompt's; and so of a pipe
 printf 'the dog\n' >prompt
+for from in - '--prompt -'; do
+    # shellcheck disable=SC2086
+    "$ASCGRAD" generate run $from --tokens 100 --seed 3 <prompt >out || fail "generate $from: status $?"
+    same out first
+done
 status 0 "$ASCGRAD" generate run --prompt-file prompt --tokens 100 --seed 3
 same out first
 "$ASCGRAD" generate run --prompt-file - --tokens 100 --seed 3 <prompt >out 2>err || fail "--prompt-file -: status $?"

@@ -6,6 +6,9 @@
 status 0 "$ASCGRAD" train $tiny --steps 2 --quiet --out run
 mkdir folder runs
 echo 1 >folder/file
+mkdir words
+echo mine >words/vocab.txt
+echo '{"model": {"dim": 16, "lr": 1}}' >within.json
 cp -r run runs/first
 cp -r run runs/second
 : >empty.txt
@@ -77,6 +80,7 @@ done <<'END'
 2 train --out text.txt --data builtin:3000 => text.txt exists and is no run, but a file
 2 train --out dangling --data builtin:3000 => dangling exists and is no run, but a link to what is not there
 2 train --out folder --data builtin:3000 => folder exists and is no run, but a folder with something in it
+2 train --out words --data builtin:3000 => words exists and is no run, but a folder with something in it
 3 train --out text.txt/r --data builtin:3000 => text.txt/r: Not a directory
 
 # train: data and tokenizer
@@ -141,6 +145,7 @@ done <<'END'
 2 $T --model grassmann --set smooth=1.7976931348623157e308 => smooth: got '1.7976931348623157e308', expected a number
 2 $T --model grassmann --set eps=2.2250738585072014e-308 => eps: got '2.2250738585072014e-308', expected a number >= 2.2
 2 $T --config other.json => other.json: unknown setting 'learning_rate'; here it is 'lr'
+2 $T --config within.json => within.json: lr is no setting of a model: expected beside "model", not in it
 2 $T --config word.json => word.json: layers: got 'two', expected a whole number
 2 $T --set layers => --set: got 'layers', expected KEY=VALUE
 2 $T --set layers= => layers: got '', expected a whole number
@@ -156,6 +161,10 @@ done <<'END'
 2 $T --device cuda => unknown option --device; there is no GPU here
 2 $T --cuda => there is no GPU here
 2 $T --learning-rate 1 => unknown option --learning-rate; here it is --lr
+2 $T --lerning-rate 1 => unknown option --lerning-rate; did you mean --lr?
+2 $T --set lerning_rate=1 => unknown setting 'lerning_rate'; did you mean 'lr'?
+2 $T --ckpt-every 3 => unknown option --ckpt-every; here it is --checkpoint-every
+2 $T --embed 3 => unknown option --embed; here it is --dim
 2 $T --batch_size 8 => unknown option --batch_size; here it is --batch
 2 $T --max-steps 8 => here it is --steps
 2 $T --num-layers 8 => here it is --layers
@@ -236,6 +245,8 @@ done <<'END'
 3 parity text.txt => text.txt: is not a safetensors file
 2 bench => KIND (train, layer, ops, scaling, generate, encode or startup) is missing
 2 bench fast => unknown kind 'fast'; expected train, layer, ops
+2 experiment foo run other.json => unknown kind 'foo'; expected
+2 nli trian eval run => unknown kind 'trian'; did you mean 'train'?
 2 bench train --lengths 4 => --lengths is an option of bench layer, not of bench train
 2 bench train --set vocab=5 => --set: vocab is an option here: --vocab 5
 2 bench train --set vocab_size=5 => --set: vocab_size is an option here: --vocab 5

@@ -122,6 +122,17 @@ cmp -s out first && fail 'another vocabulary cuts sentences the same'
 printf 'a man\ta man\n' >pair.tsv
 status 0 "$ASCGRAD" nli predict run pair.tsv
 mv out usual
+mkfifo typed.pipe # who writes pair by pair is answered pair by pair
+"$ASCGRAD" nli predict run <typed.pipe >out &
+exec 3>typed.pipe
+for n in 1 2; do
+    cat pair.tsv >&3
+    answered out $n
+done
+exec 3>&-
+wait
+head -n 1 out >one
+same one usual
 status 0 "$ASCGRAD" nli predict run pair.tsv --vocab turned.txt
 cmp -s out usual && fail 'another vocabulary predicts the same'
 for command in 'eval own-none --data held.jsonl' 'predict own-none pair.tsv'; do

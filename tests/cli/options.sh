@@ -83,6 +83,9 @@ has out '^quickstart  *2 layers of width 128'
 has out '"layers":2, "dim":128'
 status 0 "$ASCGRAD" train --preset list --json
 json "d['tiny']['layers'] == 2 and d['wikitext2-6l']['offsets'] == [1, 2, 4, 8, 12, 16]"
+status 0 "$ASCGRAD" train --preset tiny --data builtin:3000 --steps 3 --out short
+status 0 "$ASCGRAD" train --resume short --preset tiny # a preset's steps are no steps that somebody named
+has out '^short: done after step 3 of 3'
 status 0 "$ASCGRAD" bench train --preset list
 has out '^tiny '
 status 0 "$ASCGRAD" bench train --preset tiny --steps 1 --vocab 50 --json

@@ -62,6 +62,11 @@ status 0 "$ASCGRAD" plot runs -o all.pdf --json
 lines out 1
 has out '"files": \["all.csv", "all.pdf"\]'
 has all.csv '^,"model grassmann, seed 2",2000,'
+echo 'my own' >own.csv
+status 2 "$ASCGRAD" plot runs/a -o own.svg
+has err 'the data of own.svg stand in own.csv, which is there and is no figure.s: expected another name, or --csv FILE$'
+has own.csv '^my own$'
+status 0 "$ASCGRAD" plot runs/a -o own.svg --csv own2.csv
 status 0 "$ASCGRAD" plot runs/a runs/a -o twice.png
 has twice.csv '^,runs/a,'
 has twice.csv '^,runs/a #2,'

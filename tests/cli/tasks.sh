@@ -30,6 +30,11 @@ json 'd["n"] == 40 and d["systems"][0]["block"] == 12'
 status 0 "$ASCGRAD" eval some --json
 json "abs(d['loss'] - $(tail -n 1 some/metrics.jsonl | field valid_loss)) > 1e-9"
 
+# an answer that the model has no word for is not right, though the model says so
+train --data task:mqar:vocab=64,train=64,valid=20,test=20 --pos-emb false --set positions=rotary --steps 1 --out keys
+status 0 "$ASCGRAD" eval keys --data task:copy:length=8,valid=20,train=20,test=20 --json
+json 'd["unknown"] == 1 and d["accuracy"] == 0 and d["exact"] == 0'
+
 # lengths that vary: learned positions reach what the task can have, and the longest of records' test split
 train --data task:listops:length=40,min=1,train=20,valid=5,test=5 --head classifier --steps 2 --out listops
 grep -q '"block": 40,' listops/config.json || fail 'the block is not the longest that the task can have'

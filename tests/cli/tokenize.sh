@@ -13,6 +13,17 @@ status 0 "$ASCGRAD" tokenize --tokenizer byte - <text
 printf '116 104 101 32 99 97 116 10\n10\n116 104 101 32 100 111 103 10\n' >wanted
 same out wanted
 
+# who writes into a pipe line by line is answered line by line
+mkfifo lines.pipe
+"$ASCGRAD" tokenize --tokenizer byte <lines.pipe >out &
+exec 3>lines.pipe
+for n in 1 2; do
+    echo "line $n" >&3
+    answered out $n
+done
+exec 3>&-
+wait
+
 printf '[UNK]\nun\n##aff\n##able\nhello\n,\n' >vocab
 echo 'Unaffable, HELLO xyz <unk>' | gzip >text.gz
 status 0 "$ASCGRAD" tokenize text.gz --tokenizer wordpiece:vocab

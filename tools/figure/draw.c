@@ -251,6 +251,17 @@ int figure_end(figure *f, asc_ctx *ctx, const char *stem, unsigned wanted, json_
     return status;
 }
 
+bool figure_is_strange(const char *path)
+{
+    char line[sizeof FIGURE_COLUMNS + 1] = "";
+    FILE *file = asc_file_read(path);
+    bool strange = file && !(fgets(line, sizeof line, file) && strcmp(line, FIGURE_COLUMNS "\n") == 0);
+    if (file) {
+        fclose(file);
+    }
+    return strange;
+}
+
 int figure_write_csv(figure *f, asc_ctx *ctx, const char *path, json_t *files)
 {
     int status = finish(f, ctx);

@@ -17,11 +17,14 @@
 
 #include "tools/cli.h"
 
+/* The first line of a figure's table. */
+#define FIGURE_COLUMNS "panel,series,x,y,low,high"
+
 typedef struct figure {
     FILE *out;   /* the script, in memory */
     char *text;
     size_t bytes;
-    FILE *csv;   /* the table: panel,series,x,y,low,high */
+    FILE *csv;   /* the table: FIGURE_COLUMNS, and rows */
     char *table;
     size_t table_bytes;
     int width, height;
@@ -130,6 +133,9 @@ unsigned figure_format(const char *name, size_t n);
  * NULL), and ends the figure in any case. Returns an exit status: pictures that can't be drawn for want of gnuplot are
  * CLI_IO, once all else is written, with one message for the whole program. */
 int figure_end(figure *f, asc_ctx *ctx, const char *stem, unsigned formats, json_t *files);
+
+/* Whether the file of that name is there, and is no figure's table. */
+bool figure_is_strange(const char *path);
 
 /* Writes the table to the file of that name, and ends the figure. */
 int figure_write_csv(figure *f, asc_ctx *ctx, const char *path, json_t *files);

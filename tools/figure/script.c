@@ -39,7 +39,7 @@ void figure_begin(figure *f, const char *title, int width, int height)
     f->out = open_memstream(&f->text, &f->bytes);
     f->csv = open_memstream(&f->table, &f->table_bytes);
     if (f->csv) {
-        fputs("panel,series,x,y,low,high\n", f->csv);
+        fputs(FIGURE_COLUMNS "\n", f->csv);
     }
     if (f->out) {
         fprintf(f->out, "set encoding utf8\nset multiplot\nset tics nomirror out scale 0.4\nset key noenhanced\n"

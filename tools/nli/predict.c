@@ -2,13 +2,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include <program/file.h>
 
 #include "tools/cage.h"
 #include "tools/nli/nli.h"
 #include "tools/open.h"
 
-enum { TOGETHER = 64 }; /* pairs, where nobody waits for each */
+enum { TOGETHER = 64 }; /* pairs at most */
 
 struct args {
     open_encoding encoding;
@@ -101,15 +102,13 @@ static asc_status add(predictor *p, const asc_text *text, const char *name, cons
 
 static asc_status predict(predictor *p, const char *path)
 {
-    bool typed = strcmp(path, "-") == 0;
-    const char *name = typed ? "standard input" : path, *line;
-    int together = typed && isatty(STDIN_FILENO) ? 1 : TOGETHER;
+    const char *name = strcmp(path, "-") == 0 ? "standard input" : path, *line;
     asc_text *text = asc_text_open(p->ctx, path, 0);
     size_t n;
     asc_status status = text ? ASC_OK : asc_error(p->ctx);
     while (!status && !(status = asc_text_next(text, &line, &n)) && line) {
         status = add(p, text, name, line, n);
-        status = !status && p->n == together ? flush(p) : status;
+        status = !status && (p->n == TOGETHER || asc_text_waits(text)) ? flush(p) : status;
     }
     status = status ? status : flush(p);
     while (p->n > 0) {

@@ -46,33 +46,40 @@ static asc_status fail_io(asc_ctx *ctx, const char *path)
     return asc_fail(ctx, ASC_ERR_IO, "%s: %s", path, strerror(errno));
 }
 
+static bool is_claim(const char *name)
+{
+    size_t n = sizeof ASC_FOLDER_CLAIM - 1;
+    return strncmp(name, ASC_FOLDER_CLAIM, n) == 0 && (name[n] == 0 || name[n] == '.');
+}
+
 /* Whether a start that was killed may have left a file of this name: before config.json is there, nothing else is. */
 static bool early(const char *name)
 {
-    static const char *const names[] = {".", "..", ASC_FOLDER_CLAIM, "vocab.txt", "vocab.txt.tmp", "config.json.tmp"};
-    if (strncmp(name, ASC_FOLDER_CLAIM ".", sizeof ASC_FOLDER_CLAIM) == 0) {
-        return true;
-    }
+    static const char *const names[] = {".", "..", "vocab.txt.tmp", "config.json.tmp"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(name, names[i]) == 0) {
             return true;
         }
     }
-    return false;
+    return is_claim(name);
 }
 
+/* A vocabulary is a killed start's where that has left its claim, too; else it is a person's. */
 bool asc_folder_taken(const char *path)
 {
     DIR *folder = opendir(path);
     if (!folder) {
         return asc_path_exists(path);
     }
-    bool taken = false;
+    bool taken = false, vocabulary = false, claimed = false;
     for (const struct dirent *entry; !taken && (entry = readdir(folder));) {
-        taken = !early(entry->d_name);
+        bool vocab = strcmp(entry->d_name, "vocab.txt") == 0;
+        vocabulary |= vocab;
+        claimed |= is_claim(entry->d_name);
+        taken = !vocab && !early(entry->d_name);
     }
     closedir(folder);
-    return taken;
+    return taken || (vocabulary && !claimed);
 }
 
 static asc_status make(asc_folder *f)
@@ -264,9 +271,9 @@ static asc_status read_evaluation(asc_folder *f, const char *path, bool note, as
     }
     if (file && (asc_format_version(file) > 1 || asc_safetensors_metadata(file, "step"))) {
         asc_format_int(file, "step", 0, INT64_MAX, &best->step);
-        asc_format_real(file, "valid_loss", 0, INFINITY, false, &best->loss);
+        asc_format_real(file, "valid_loss", INFINITY, false, &best->loss);
         if (asc_safetensors_metadata(file, "valid_wrong")) {
-            asc_format_real(file, "valid_wrong", 0, 1, false, &best->wrong);
+            asc_format_real(file, "valid_wrong", 1, false, &best->wrong);
         }
     }
     asc_safetensors_close(file);
