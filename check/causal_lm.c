@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tensor/dtype.h"
 #include "tensor/need.h"
 
 enum { B = 2, MOMENTS = 16 };
@@ -62,10 +63,9 @@ static asc_status compare(asc_ctx *ctx, asc_tensor plain, asc_tensor changed, in
 
 static asc_status check_finite(asc_ctx *ctx, asc_tensor logits, int64_t n)
 {
-    bool wide = asc_dtype_of(logits) == ASC_F64;
     const void *at = asc_data(logits);
     for (int64_t e = 0; at && e < asc_numel(logits); e++) {
-        double logit = wide ? ((const double *)at)[e] : ((const float *)at)[e];
+        double logit = asc_element(asc_dtype_of(logits), at, e);
         if (!isfinite(logit)) {
             return asc_fail(ctx, ASC_ERR_NONFINITE, "lm_causal_check: a logit at position %lld is %g",
                             (long long)(e / asc_size(logits, 2) % n), logit);

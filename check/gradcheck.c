@@ -1,5 +1,4 @@
 /* check/gradcheck.c: the gradient check of an op: its samples, its parts, its report. */
-#include <stdio.h>
 
 #include "check/gradcheck.h"
 #include "tensor/need.h"

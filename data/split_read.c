@@ -4,7 +4,6 @@
 
 #include <ascgrad/corpus.h>
 
-#include "data/names.h"
 #include "data/reading.h"
 #include "data/tokenizer.h"
 #include "tensor/ctx.h"

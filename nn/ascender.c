@@ -444,11 +444,11 @@ static const char *looks_ahead(const asc_layer *l)
 
 static void raise_to(asc_tensor t, double least)
 {
+    asc_dtype dtype = asc_dtype_of(t);
+    double limit = dtype == ASC_F32 ? (double)(float)least : least;
     for (int64_t i = 0; i < asc_numel(t); i++) {
-        if (asc_dtype_of(t) == ASC_F64 && ((const double *)asc_data(t))[i] < least) {
-            ((double *)asc_data_mut(t))[i] = least;
-        } else if (asc_dtype_of(t) == ASC_F32 && ((const float *)asc_data(t))[i] < (float)least) {
-            ((float *)asc_data_mut(t))[i] = (float)least;
+        if (asc_element(dtype, asc_data(t), i) < limit) {
+            asc_set_element(dtype, asc_data_mut(t), i, limit);
         }
     }
 }

@@ -2,7 +2,6 @@
  * u and g linear: what hybrids take for the nearest tokens. A stream keeps W - 1 vectors. */
 #include <ascgrad/ops.h>
 
-#include "nn/attention.h"
 #include "nn/inspect/scores.h"
 #include "nn/mixing.h"
 #include "nn/short_conv.h"
@@ -22,12 +21,7 @@ typedef struct values {
 #define AT(field) offsetof(values, field)
 
 static const asc_setting settings[] = {
-    {"inner", ASC_SETTING_INT, AT(inner), .help = "channels R of the convolution or the recurrence", .min = 1,
-     .max = 1 << 20, .flags = ASC_SETTING_PER_LAYER, .follows = "d_model"},
-    {"width", ASC_SETTING_INT, AT(width), "4", .help = "taps of the short convolution", .min = 1, .max = 1 << 16,
-     .flags = ASC_SETTING_PER_LAYER},
-    {"mask", ASC_SETTING_CHOICE, AT(mask), "causal", .help = "who sees whom; a language model is causal",
-     .choices = asc_mask_names, .option = "mask"},
+    ASC_SHORT_CONV_SETTINGS(AT),
     {0},
 };
 

@@ -11,6 +11,7 @@
 
 #include "nn/lm_parts.h"
 #include "tensor/ctx.h"
+#include "tensor/dtype.h"
 #include "tensor/need.h"
 
 /* ---- next tokens ---- */
@@ -161,20 +162,17 @@ asc_tensor asc_lm_logits(asc_lm *lm, asc_tensor x)
 
 /* ---- the highest ---- */
 
-static int64_t top_of_f32(const float *x, int64_t n)
+/* Of the n numbers from number `first` on, the first of the largest. */
+static int64_t top_of(asc_dtype dtype, const void *x, int64_t first, int64_t n)
 {
     int64_t top = 0;
+    double most = asc_element(dtype, x, first);
     for (int64_t i = 1; i < n; i++) {
-        top = x[i] > x[top] ? i : top;
-    }
-    return top;
-}
-
-static int64_t top_of_f64(const double *x, int64_t n)
-{
-    int64_t top = 0;
-    for (int64_t i = 1; i < n; i++) {
-        top = x[i] > x[top] ? i : top;
+        double value = asc_element(dtype, x, first + i);
+        if (value > most) {
+            most = value;
+            top = i;
+        }
     }
     return top;
 }
@@ -187,8 +185,7 @@ asc_status asc_top_classes(asc_ctx *ctx, asc_tensor logits, int64_t *top)
     }
     asc_array a = asc_array_of(logits);
     int64_t n = asc_size(logits, -1);
-    bool single = a.dtype == ASC_F32;
-    if (n < 1 || !(single || a.dtype == ASC_F64)) {
+    if (n < 1 || !(a.dtype == ASC_F32 || a.dtype == ASC_F64)) {
         char text[ASC_SHAPE_TEXT];
         return asc_fail(ctx, ASC_ERR_ARG, "top_classes: logits are %s %s, expected f32 or f64 (..., C), C >= 1",
                         asc_dtype_name(a.dtype), asc_shape_text(&a, text));
@@ -197,8 +194,7 @@ asc_status asc_top_classes(asc_ctx *ctx, asc_tensor logits, int64_t *top)
         return asc_fail(ctx, ASC_ERR_ARG, "top_classes: logits are not contiguous");
     }
     for (int64_t row = 0; row < asc_numel(logits) / n; row++) {
-        top[row] = single ? top_of_f32((const float *)asc_data(logits) + row * n, n)
-                          : top_of_f64((const double *)asc_data(logits) + row * n, n);
+        top[row] = top_of(a.dtype, asc_data(logits), row * n, n);
     }
     return ASC_OK;
 }

@@ -6,7 +6,6 @@
  *   a classifier's matrix              initial ±1/√(m fan_in), rate times 1/m
  *   logits of a language model         times 1/m (lm_parts.c)
  *   all else                           as ever: embeddings, biases, norms, numbers a head, matrices of fixed fan-in */
-#include <stdio.h>
 
 #include "nn/lm_parts.h"
 

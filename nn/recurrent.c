@@ -5,7 +5,6 @@
 
 #include <math.h>
 
-#include "nn/attention.h"
 #include "nn/inspect/scores.h"
 #include "nn/mixing.h"
 #include "nn/short_conv.h"
@@ -29,12 +28,7 @@ typedef struct values {
 #define AT(field) offsetof(values, field)
 
 static const asc_setting settings[] = {
-    {"inner", ASC_SETTING_INT, AT(inner), .help = "channels R of the convolution or the recurrence", .min = 1,
-     .max = 1 << 20, .flags = ASC_SETTING_PER_LAYER, .follows = "d_model"},
-    {"width", ASC_SETTING_INT, AT(width), "4", .help = "taps of the short convolution", .min = 1, .max = 1 << 16,
-     .flags = ASC_SETTING_PER_LAYER},
-    {"mask", ASC_SETTING_CHOICE, AT(mask), "causal", .help = "who sees whom; a language model is causal",
-     .choices = asc_mask_names, .option = "mask"},
+    ASC_SHORT_CONV_SETTINGS(AT),
     {"composed", ASC_SETTING_BOOL, AT(composed), "false", .help = "built from primitive ops, slow, to compare with"},
     {0},
 };

@@ -1,7 +1,6 @@
 /* nn/short_conv.c: a depthwise convolution over the last few tokens, over whole sequences and over streams. */
 #include <ascgrad/ops.h>
 
-#include "nn/attention.h"
 #include "nn/mixing.h"
 #include "nn/short_conv.h"
 

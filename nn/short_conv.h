@@ -5,6 +5,16 @@
 
 #include <ascgrad/mixing.h>
 
+#include "nn/attention.h"
+
+/* The first settings of both: rows "inner", "width" and "mask". AT gives the offset of a field. */
+#define ASC_SHORT_CONV_SETTINGS(AT)                                                                                    \
+    {"inner", ASC_SETTING_INT, AT(inner), .help = "channels R of the convolution or the recurrence", .min = 1,         \
+     .max = 1 << 20, .flags = ASC_SETTING_PER_LAYER, .follows = "d_model"},                                            \
+    {"width", ASC_SETTING_INT, AT(width), "4", .help = "taps of the short convolution", .min = 1, .max = 1 << 16,      \
+     .flags = ASC_SETTING_PER_LAYER},                                                                                  \
+    ASC_MASK_SETTING(AT(mask))
+
 typedef struct asc_short_conv {
     asc_tensor weight, bias; /* [R, W], [R] */
 } asc_short_conv;

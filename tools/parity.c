@@ -1,5 +1,4 @@
 /* tools/parity.c: ascgrad parity: replays cases that another framework exported. */
-#include <stdio.h>
 #include <string.h>
 
 #include <program/parity.h>

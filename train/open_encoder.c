@@ -1,6 +1,5 @@
 /* train/open_encoder.c: what a training of a model of pairs has beside its data: the frozen encoder, what that makes of
  * the sentences, the weights of their classes. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

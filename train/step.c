@@ -6,7 +6,7 @@
 #include <ascgrad/op.h>
 #include <ascgrad/ops.h>
 
-#include "tensor/comm.h"
+#include "tensor/ctx.h"
 
 static asc_status make(const asc_stepper *s, int64_t first, int64_t n, asc_batch *in)
 {

@@ -71,7 +71,7 @@ typedef struct asc_trainer {
     double told_s;             /* when rank 0 told them something */
     bool reported;             /* it has come to an end, or to a stop, with this result */
     asc_train_result result;
-    asc_interrupt interrupt;   /* the caller's, which trainer_goes_on asks, too */
+    asc_interrupt interrupt;   /* the caller's, which asc_trainer_goes_on asks, too */
     json_t *past;              /* the summary of the invocation before; or NULL */
 } asc_trainer;
 

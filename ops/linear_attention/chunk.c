@@ -177,7 +177,7 @@ float asc_linear_level_f32(double level)
     return (double)to < level ? (float)(level + fabs(level) * (double)FLT_EPSILON) : to;
 }
 
-/* The level at every query, from that of the state before; a float, as gather_grad reads it again. */
+/* The level at every query, from that of the state before; a float, as asc_linear_gather_grad_f32 reads it again. */
 static void find_levels_f32(asc_linear_chunk *c, float before)
 {
     double level = (double)before, decayed = 0;

@@ -1,5 +1,4 @@
 /* tools/bench/encode.c: ascgrad bench encode: sentences per second of an encoder. */
-#include <stdio.h>
 
 #include "tools/bench/bench.h"
 

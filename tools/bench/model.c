@@ -1,7 +1,6 @@
 /* tools/bench/model.c: the models that are measured, and what they may take of the machine. */
 #include <math.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>

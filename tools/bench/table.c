@@ -1,6 +1,5 @@
 /* tools/bench/table.c: numbers in the columns of a table. */
 #include <math.h>
-#include <stdio.h>
 
 #include "tools/bench/bench.h"
 

@@ -2,7 +2,6 @@
 #include "tools/encode/encode.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

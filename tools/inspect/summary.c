@@ -203,12 +203,12 @@ static void add_attention(const inspection *in, json_t *o, const asc_params *par
 
 /* ---- planes ---- */
 
-/* The mean of every `step`-th number of an array of angles, in degrees, those without a plane left out. */
-static double mean_angle(const double *angle, int64_t n, int64_t first, int64_t step)
+/* The mean of one number of each pair of an array of angles, in degrees, those without a plane left out. */
+static double mean_angle(const double *angle, int64_t n, int64_t first)
 {
     double sum = 0;
     int64_t count = 0;
-    for (int64_t i = first; angle && i < n; i += step) {
+    for (int64_t i = first; angle && i < n; i += 2) {
         if (isfinite(angle[i])) {
             sum += angle[i];
             count++;
@@ -221,7 +221,7 @@ static json_t *angle_pair(asc_tensor angles)
 {
     const double *values = asc_data(angles);
     int64_t n = asc_numel(angles);
-    return json_pack("[o, o]", cli_json_real(mean_angle(values, n, 0, 2)), cli_json_real(mean_angle(values, n, 1, 2)));
+    return json_pack("[o, o]", cli_json_real(mean_angle(values, n, 0)), cli_json_real(mean_angle(values, n, 1)));
 }
 
 /* What is to be said about one pair of every token: p (N, 1, G, P/G). */

@@ -1,7 +1,6 @@
 /* tools/report/speeds.c: what trainings spend: tokens, products, and minutes by the clock or by steps timed here. */
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <ascgrad/bench.h>
 #include <ascgrad/nn.h>

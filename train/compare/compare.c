@@ -215,10 +215,10 @@ static double *mean_of(const work *w, int64_t system)
     return w->mean + system * w->items.n;
 }
 
-static void score_seed(work *w, const asc_scores *scores, double share, double *score)
+static void score_seed(work *w, const asc_scores *scores, double *score)
 {
     memset(score, 0, (size_t)w->items.n * sizeof *score);
-    asc_items_add(&w->items, scores, share, score);
+    asc_items_add(&w->items, scores, 1, score);
 }
 
 static void score_systems(work *w)
@@ -237,10 +237,10 @@ static asc_status compare_seeds(work *w, const asc_system *system, asc_system_re
 {
     r->seed_pairs = system->seeds * (system->seeds - 1) / 2;
     for (int64_t i = 0; i < system->seeds; i++) {
-        score_seed(w, system->scores[i], 1, w->seed[0]);
+        score_seed(w, system->scores[i], w->seed[0]);
         for (int64_t j = 0; j < i; j++) {
             asc_pair_stats s;
-            score_seed(w, system->scores[j], 1, w->seed[1]);
+            score_seed(w, system->scores[j], w->seed[1]);
             if (asc_stats_pair(w->ctx, w->seed[0], w->seed[1], w->items.n, &w->options->resampling, &s)) {
                 return asc_error(w->ctx);
             }

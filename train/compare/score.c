@@ -12,7 +12,7 @@
 #include "data/json.h"
 #include "tensor/need.h"
 #include "train/compare/scores.h"
-#include "train/settings.h"
+#include "train/path.h"
 
 /* An evaluation on its way. */
 typedef struct scorer {

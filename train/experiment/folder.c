@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <program/file.h>
 
@@ -15,7 +14,6 @@
 #include "tensor/need.h"
 #include "train/experiment/experiment.h"
 #include "train/run/no_run.h"
-#include "train/settings.h"
 
 /* ---- names ---- */
 

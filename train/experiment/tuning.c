@@ -1,6 +1,5 @@
 /* train/experiment/tuning.c: what the tuning found, and what is known of time: both from the runs' own files. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <ascgrad/runs.h>

@@ -1,6 +1,5 @@
 /* train/ranks/ranks.c: a training on several ranks. Rank 0 runs it as if it were alone; what the others have to do it
  * tells them, a command at a time: to take a step with it, to hand over what their shards carry, that it is over. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>

@@ -228,7 +228,7 @@ static asc_status read_state(const asc_safetensors *file, asc_train_state *state
         void *field = (char *)state + fields[i].at;
         status = fields[i].type == 'i'
                      ? asc_format_int(file, fields[i].key, fields[i].least, fields[i].most, field)
-                     : asc_format_real(file, fields[i].key, 0, INFINITY, fields[i].type == 'n', field);
+                     : asc_format_real(file, fields[i].key, INFINITY, fields[i].type == 'n', field);
     }
     return status;
 }

@@ -88,18 +88,17 @@ asc_status asc_format_int(const asc_safetensors *file, const char *key, int64_t 
     return ASC_OK;
 }
 
-asc_status asc_format_real(const asc_safetensors *file, const char *key, double least, double most, bool nan,
-                           double *value)
+asc_status asc_format_real(const asc_safetensors *file, const char *key, double most, bool nan, double *value)
 {
     const char *text = text_of(file, key);
     char *end;
     errno = 0;
     double got = asc_strtod(text, &end);
     bool plain = text[strspn(text, "+-.0123456789einfa")] == '\0', overflow = errno && isinf(got);
-    bool within = isnan(got) ? nan : got >= least && got <= most;
+    bool within = isnan(got) ? nan : got >= 0 && got <= most;
     if (end == text || *end || !plain || overflow || !within) {
-        return asc_safetensors_fail(file, ASC_ERR_FORMAT, NULL, "its %s is '%.40s', expected a number from %g to %g%s",
-                                    key, text, least, most, nan ? ", or nan" : "");
+        return asc_safetensors_fail(file, ASC_ERR_FORMAT, NULL, "its %s is '%.40s', expected a number from 0 to %g%s",
+                                    key, text, most, nan ? ", or nan" : "");
     }
     *value = got;
     return ASC_OK;

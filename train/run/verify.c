@@ -79,9 +79,9 @@ static void note_checkpoint(verifier *v, const asc_safetensors *file)
     asc_format_int(file, "metrics_bytes", 0, INT64_MAX, &bytes);
     asc_format_int(file, "logged_step", -1, ASC_STEPS_MOST, &logged);
     asc_format_int(file, "best_step", -1, ASC_STEPS_MOST, &best.step);
-    asc_format_real(file, "best_loss", 0, INFINITY, false, &best.loss);
+    asc_format_real(file, "best_loss", INFINITY, false, &best.loss);
     if (asc_safetensors_metadata(file, "best_wrong")) {
-        asc_format_real(file, "best_wrong", 0, 1, false, &best.wrong);
+        asc_format_real(file, "best_wrong", 1, false, &best.wrong);
     }
     if (!asc_error(v->ctx)) {
         v->best = best;
