@@ -28,7 +28,8 @@ static const struct {
     {"minutes", " time max_time timeout hours time_limit max_minutes seconds "},
     {"eval_every", " eval_interval eval_steps val_every val_interval val_check_interval validate_every eval_freq "},
     {"log_every", " log_interval logging_steps log_freq print_every "},
-    {"checkpoint_every", " save_every save_steps checkpoint_interval save_interval save_freq ckpt_every ckpt_interval "},
+    {"checkpoint_every", " save_every save_steps checkpoint_interval save_interval save_freq ckpt_every "
+                         "ckpt_interval "},
     {"seed", " random_seed rng_seed random_state "},
     {"threads", " num_threads n_threads nthreads workers num_workers cpus jobs "},
     {"recompute", " gradient_checkpointing activation_checkpointing checkpointing "},

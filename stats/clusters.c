@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "stats/stats.h"
 #include "tensor/need.h"
 
 typedef struct item {

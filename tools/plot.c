@@ -337,8 +337,8 @@ static int run(int argc, char **argv)
         cli_wrong_usage("--csv: got %s, as --out: expected another file", args.csv);
     }
     if (args.out && !args.csv && figure_is_strange(data)) {
-        cli_wrong_usage("--out: the data of %s stand in %s, which is there and is no figure's: expected another name, or "
-                        "--csv FILE", args.out, data);
+        cli_wrong_usage("--out: the data of %s stand in %s, which is there and is no figure's: expected another name, "
+                        "or --csv FILE", args.out, data);
     }
     if (!args.out && !args.csv && !args.json && !isatty(STDOUT_FILENO)) {
         cli_wrong_usage("--out is missing: a picture needs a file here, as -o curves.svg, .png or .pdf; without one it "

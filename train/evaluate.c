@@ -81,7 +81,7 @@ static double count_block(evaluation *e, const int64_t *y, const double *losses,
         nats += losses[t];
         if (y[t] >= 0) {
             bool unknown = !e->classify && y[t] == e->split->unknown;
-            bool hit = top[2 * t + 1] != 0 && !(unknown && e->split->given); /* who has no word for an answer lacks it */
+            bool hit = top[2 * t + 1] != 0 && !(unknown && e->split->given); /* no word for an answer: not right */
             ++*targets;
             right += hit;
             e->unknown += unknown;

@@ -23,8 +23,8 @@ ASC_API asc_status asc_file_write_atomic(asc_ctx *ctx, const char *path, const v
  * never ends, and of a pipe that nothing came to write to. */
 ASC_API int asc_input_open(asc_ctx *ctx, const char *path);
 
-/* Whether asc_text_next would have to wait for whoever writes into a pipe or types: then what is answered so far is due.
- * false for NULL, before the first line, and of gzip. */
+/* Whether asc_text_next would have to wait for whoever writes into a pipe or types: then what is answered so far is
+ * due. false for NULL, before the first line, and of gzip. */
 ASC_API bool asc_text_waits(const asc_text *text);
 
 /* Opens a regular file to be read, one that a program has made rather than a person named; NULL where there is none,

@@ -64,22 +64,22 @@ static bool early(const char *name)
     return is_claim(name);
 }
 
-/* A vocabulary is a killed start's where that has left its claim, too; else it is a person's. */
+/* A vocabulary is a killed start's where that has left its claim or its settings, too; else it is a person's. */
 bool asc_folder_taken(const char *path)
 {
     DIR *folder = opendir(path);
     if (!folder) {
         return asc_path_exists(path);
     }
-    bool taken = false, vocabulary = false, claimed = false;
+    bool taken = false, vocabulary = false, begun = false;
     for (const struct dirent *entry; !taken && (entry = readdir(folder));) {
         bool vocab = strcmp(entry->d_name, "vocab.txt") == 0;
         vocabulary |= vocab;
-        claimed |= is_claim(entry->d_name);
+        begun |= is_claim(entry->d_name) || strcmp(entry->d_name, "config.json.tmp") == 0;
         taken = !vocab && !early(entry->d_name);
     }
     closedir(folder);
-    return taken || (vocabulary && !claimed);
+    return taken || (vocabulary && !begun);
 }
 
 static asc_status make(asc_folder *f)

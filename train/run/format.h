@@ -30,8 +30,8 @@ void asc_format_note(const asc_safetensors *file);
 /* Reads all tensors, for nothing but their checksums. ASC_ERR_IO, ASC_ERR_FORMAT, ASC_ERR_MEMORY. */
 asc_status asc_format_check_tensors(const asc_safetensors *file);
 
-/* A value of the metadata as a number within [least, most], of reals [0, most]; `nan`: or not a number. All of the text,
- * in the form that printf gives it, and no overflow. ASC_ERR_FORMAT: it is missing, or another text. */
+/* A value of the metadata as a number within [least, most], a real one within [0, most]; `nan`: or not a number. All of
+ * the text, in the form that printf gives it, and no overflow. ASC_ERR_FORMAT: it is missing, or another text. */
 asc_status asc_format_int(const asc_safetensors *file, const char *key, int64_t least, int64_t most, int64_t *value);
 asc_status asc_format_real(const asc_safetensors *file, const char *key, double most, bool nan, double *value);
 
