@@ -191,6 +191,11 @@ void cli_set_threads(asc_ctx *ctx, int threads)
     tell_threads(ctx);
 }
 
+void *cli_room(asc_ctx *ctx, int64_t n, size_t size)
+{
+    return asc_data_mut(asc_zeros(ctx, ASC_U8, 2, (int64_t[]){n > 0 ? n : 1, (int64_t)size}));
+}
+
 asc_dataset *cli_open_run_data(asc_ctx *ctx, const asc_model *model)
 {
     asc_dataset *data = asc_dataset_open(ctx, model->data);

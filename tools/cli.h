@@ -209,6 +209,9 @@ asc_ctx *cli_ctx_new(int64_t threads);
 asc_ctx *cli_ctx_new_first(void);
 void cli_set_threads(asc_ctx *ctx, int threads);
 
+/* Room for n things of so many bytes each, all zero, for as long as the context's scope; NULL with the error set. */
+void *cli_room(asc_ctx *ctx, int64_t n, size_t size);
+
 /* The data set of the model's run, by what the run's config.json says of it; new, NULL with the error set. */
 asc_dataset *cli_open_run_data(asc_ctx *ctx, const asc_model *model);
 

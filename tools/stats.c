@@ -410,7 +410,7 @@ static int run(int argc, char **argv)
 {
     struct args args = {.resamples = 10000, .seed = 1, .bins = 15};
     int n = cli_parse(&command_stats, argc, argv, &args);
-    cli_expect_operands(n, argv, 1, 3, "pair, mcnemar, calibration, clusters or holm");
+    cli_expect_operands(n, argv, 1, argc, "pair, mcnemar, calibration, clusters or holm");
     const kind *k = find_kind(argv[0]);
     cli_expect_operands(n, argv, k->files + 1, k->files + 1, k->files == 2 ? "a FILE for each system" : "a FILE");
     if (cli_given_option("bins", 4) && k->run != run_calibration) {

@@ -245,6 +245,7 @@ done <<'END'
 3 parity text.txt => text.txt: is not a safetensors file
 2 bench => KIND (train, layer, ops, scaling, generate, encode or startup) is missing
 2 bench fast => unknown kind 'fast'; expected train, layer, ops
+2 stats foo pair list.json list.json => got 'foo', expected pair, mcnemar
 2 experiment foo run other.json => unknown kind 'foo'; expected
 2 nli trian eval run => unknown kind 'trian'; did you mean 'train'?
 2 bench train --lengths 4 => --lengths is an option of bench layer, not of bench train

@@ -38,8 +38,8 @@ static turns measure(inspection *in)
     }
     turns t = {.rows = pairs * groups, .columns = N - 1};
     const double *angle = asc_data(asc_contiguous(ctx, inspect_next_angles(in, p)));
-    char *texts = asc_data_mut(asc_zeros(ctx, ASC_U8, 2, (int64_t[]){t.rows, ROW_NAME}));
-    t.names = asc_data_mut(asc_zeros(ctx, ASC_U8, 2, (int64_t[]){t.rows, sizeof *t.names}));
+    char *texts = cli_room(ctx, t.rows, ROW_NAME);
+    t.names = cli_room(ctx, t.rows, sizeof *t.names);
     t.theta[0] = asc_data_mut(asc_zeros(ctx, ASC_F64, 2, (int64_t[]){t.rows, t.columns}));
     t.theta[1] = asc_data_mut(asc_zeros(ctx, ASC_F64, 2, (int64_t[]){t.rows, t.columns}));
     if (!angle || !texts || !t.names || !t.theta[0] || !t.theta[1]) {

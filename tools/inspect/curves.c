@@ -7,9 +7,9 @@ inspect_curves inspect_curves_make(const inspection *in, int64_t least)
 {
     int64_t room = in->layers > least ? in->layers : least;
     inspect_curves c = {.in = in};
-    c.lines = asc_data_mut(asc_zeros(in->ctx, ASC_U8, 2, (int64_t[]){room, sizeof *c.lines}));
-    c.names = asc_data_mut(asc_zeros(in->ctx, ASC_U8, 2, (int64_t[]){room, INSPECT_CURVE_NAME}));
-    c.groups = asc_data_mut(asc_zeros(in->ctx, ASC_U8, 2, (int64_t[]){room, sizeof *c.groups}));
+    c.lines = cli_room(in->ctx, room, sizeof *c.lines);
+    c.names = cli_room(in->ctx, room, INSPECT_CURVE_NAME);
+    c.groups = cli_room(in->ctx, room, sizeof *c.groups);
     return c;
 }
 

@@ -60,8 +60,8 @@ static void name_group(const char **names, char *texts, int64_t q, int64_t group
 static void name_coordinates(const inspection *in, coordinates *c)
 {
     int64_t groups = asc_size(inspect_planes(in, in->parts, in->layer), 2), each = c->P / groups;
-    char *texts = asc_data_mut(asc_zeros(in->ctx, ASC_U8, 2, (int64_t[]){c->P, NAME}));
-    const char **names = asc_data_mut(asc_zeros(in->ctx, ASC_U8, 2, (int64_t[]){c->P, sizeof *names}));
+    char *texts = cli_room(in->ctx, c->P, NAME);
+    const char **names = cli_room(in->ctx, c->P, sizeof *names);
     for (int64_t g = 0; g < groups && texts && names; g++) {
         name_group(names + g * each, texts + g * each * NAME, asc_plane_space(each), g, groups);
     }

@@ -221,8 +221,8 @@ int inspect_draw_training(inspection *in)
     int64_t shape[] = {t.room, t.rows};
     t.x = asc_data_mut(asc_zeros(in->ctx, ASC_F64, 2, shape));
     t.y = asc_data_mut(asc_zeros(in->ctx, ASC_F64, 2, shape));
-    t.curves = asc_data_mut(asc_zeros(in->ctx, ASC_U8, 2, (int64_t[]){t.room, sizeof *t.curves}));
-    t.names = asc_data_mut(asc_zeros(in->ctx, ASC_U8, 2, (int64_t[]){t.room, NAME}));
+    t.curves = cli_room(in->ctx, t.room, sizeof *t.curves);
+    t.names = cli_room(in->ctx, t.room, NAME);
     if (t.x && t.y && t.curves && t.names && asc_error(in->ctx) == ASC_OK) {
         status = draw(in, &t);
     }

@@ -72,11 +72,6 @@ static figure_series band_of(report *r, const asc_curve *curves, int64_t n)
     return s;
 }
 
-static asc_curve *room_for_curves(report *r, int64_t n)
-{
-    return asc_data_mut(asc_zeros(r->ctx, ASC_U8, 2, (int64_t[]){n > 0 ? n : 1, sizeof(asc_curve)}));
-}
-
 /* The curves of a variant's runs over tokens, of the metric; how many. */
 static int64_t metric_curves(report *r, const variant *v, asc_curve *curves)
 {
@@ -105,7 +100,7 @@ static int64_t spent_curves(report *r, const variant *v, report_axis axis, asc_c
 /* Each point stands at what the seeds had spent there on the average. */
 figure_series report_curve(report *r, const variant *v, report_axis axis)
 {
-    asc_curve *curves = room_for_curves(r, v->n);
+    asc_curve *curves = cli_room(r->ctx, v->n, sizeof *curves);
     figure_series s = band_of(r, curves, metric_curves(r, v, curves));
     if (axis == REPORT_TOKENS || s.n == 0) {
         return s;
@@ -140,7 +135,7 @@ static void draw_curves(report *r, const char *name, report_axis axis)
     char title[400], caption[300];
     int64_t n = 0;
     asc_scope_begin(r->ctx);
-    figure_series *series = asc_data_mut(asc_zeros(r->ctx, ASC_U8, 2, (int64_t[]){r->n_variants, sizeof *series}));
+    figure_series *series = cli_room(r->ctx, r->n_variants, sizeof *series);
     for (int i = 0; series && i < r->n_variants; i++) {
         figure_series s = report_curve(r, &r->variants[i], axis);
         s.name = r->variants[i].name;
@@ -245,7 +240,7 @@ static bool draw_omega(report *r, figure *f, const variant *v, int panel)
     static const char *const biases[BIASES] = {"align", "sep", "coh"};
     enum { ROOM = 4096 };
     figure_series series[BIASES];
-    asc_curve *curves = room_for_curves(r, ROOM);
+    asc_curve *curves = cli_room(r->ctx, ROOM, sizeof *curves);
     int64_t n = 0;
     for (int b = 0; curves && b < BIASES; b++) {
         series[n] = band_of(r, curves, collect_heads(r, v, biases[b], curves, ROOM));

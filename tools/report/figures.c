@@ -67,7 +67,7 @@ typedef struct scatter {
 
 static void add_front(report *r, scatter *s)
 {
-    uint8_t *on = asc_data_mut(asc_zeros(r->ctx, ASC_U8, 1, &s->n));
+    uint8_t *on = cli_room(r->ctx, s->n, sizeof *on);
     if (!on || s->n < 2 || asc_stats_front(r->ctx, s->x, s->y, s->n, on)) {
         return;
     }
@@ -91,7 +91,7 @@ static void add_front(report *r, scatter *s)
 static bool collect_costs(report *r, const struct cost *cost, scatter *s)
 {
     int64_t room = r->n_variants + 1;
-    *s = (scatter){.series = asc_data_mut(asc_zeros(r->ctx, ASC_U8, 2, (int64_t[]){room, sizeof *s->series})),
+    *s = (scatter){.series = cli_room(r->ctx, room, sizeof *s->series),
                    .x = report_numbers(r, room),
                    .y = report_numbers(r, room),
                    .low = report_numbers(r, room),
@@ -176,7 +176,7 @@ static void draw_cost(report *r)
 static figure_series *bars_of(report *r, report_number *of, const char **groups, int64_t *n_groups)
 {
     int64_t n = 0;
-    figure_series *series = asc_data_mut(asc_zeros(r->ctx, ASC_U8, 2, (int64_t[]){r->n_cells, sizeof *series}));
+    figure_series *series = cli_room(r->ctx, r->n_cells, sizeof *series);
     while ((groups[n] = asc_experiment_system(r->experiment, (int)n))) {
         n++;
     }
@@ -231,7 +231,7 @@ static void draw_ablation(report *r)
     char title[400];
     int64_t n;
     asc_scope_begin(r->ctx);
-    const char **groups = asc_data_mut(asc_zeros(r->ctx, ASC_U8, 2, (int64_t[]){r->n_variants + 1, sizeof *groups}));
+    const char **groups = cli_room(r->ctx, r->n_variants + 1, sizeof *groups);
     figure_series *quality = groups ? bars_of(r, report_quality(r), groups, &n) : NULL;
     figure_series *flops = quality ? bars_of(r, mflop_of, groups, &n) : NULL,
                   *time = flops ? bars_of(r, ms_of, groups, &n) : NULL;
@@ -340,7 +340,7 @@ static void draw_length(report *r)
 {
     int64_t lengths[REPORT_MOST], n = read_lengths(r, lengths), shown = 0;
     asc_scope_begin(r->ctx);
-    figure_series *series = asc_data_mut(asc_zeros(r->ctx, ASC_U8, 2, (int64_t[]){r->n_variants, sizeof *series}));
+    figure_series *series = cli_room(r->ctx, r->n_variants, sizeof *series);
     for (int i = 0; series && i < r->n_variants && asc_error(r->ctx) == ASC_OK; i++) {
         series[shown] = lengths_of(r, i, lengths, n);
         shown += series[shown].n > 0;

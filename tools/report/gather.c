@@ -7,8 +7,7 @@
 
 double *report_numbers(report *r, int64_t n)
 {
-    int64_t room = n > 0 ? n : 1;
-    return asc_data_mut(asc_zeros(r->ctx, ASC_F64, 1, &room));
+    return cli_room(r->ctx, n, sizeof(double));
 }
 
 static asc_status no_memory(report *r)

@@ -314,7 +314,7 @@ static const char *mark_of(const asc_comparison *c)
 
 asc_system report_system(report *r, const variant *v)
 {
-    const asc_scores **list = asc_data_mut(asc_zeros(r->ctx, ASC_U8, 2, (int64_t[]){v->n, sizeof *list}));
+    const asc_scores **list = cli_room(r->ctx, v->n, sizeof *list);
     int64_t n = 0;
     for (int64_t i = 0; list && i < v->n; i++) {
         if (v->runs[i].scores) {
@@ -351,7 +351,7 @@ static asc_status compare_cell(report *r, int number)
     }
     const asc_compare_options options = {.resampling = {.seed = 1}}; /* what ascgrad compare takes */
     asc_scope_begin(r->ctx);
-    asc_system *systems = asc_data_mut(asc_zeros(r->ctx, ASC_U8, 2, (int64_t[]){c->n, sizeof *systems}));
+    asc_system *systems = cli_room(r->ctx, c->n, sizeof *systems);
     for (int64_t i = 0; systems && i < c->n; i++) {
         systems[i] = report_system(r, &r->variants[c->order[i]]);
     }
