@@ -24,6 +24,7 @@ typedef struct carried_layer {
 
 struct asc_lm_carried {
     asc_lm *lm;
+    int64_t state;              /* a number of its own for what is held, by which a second pass knows it again */
     int now;                    /* which of two is held; the other is what the pass leaves */
     int64_t length[2], rows[2]; /* tokens of a stream; streams. The length left is -1 before a pass */
     carried_layer *layer;
@@ -182,7 +183,7 @@ asc_lm_carried *asc_lm_carried_new(asc_lm *lm, int64_t tokens)
     if (!c) {
         return NULL;
     }
-    *c = (asc_lm_carried){.lm = lm, .length = {0, -1}, .layer = asc_alloc(ctx, bytes)};
+    *c = (asc_lm_carried){.lm = lm, .state = ++lm->carried_states, .length = {0, -1}, .layer = asc_alloc(ctx, bytes)};
     if (!c->layer) {
         asc_free(ctx, c, sizeof *c);
         return NULL;
@@ -244,6 +245,7 @@ asc_status asc_lm_carried_advance(asc_lm_carried *c)
     if (c->length[!c->now] < 0) {
         return asc_fail(c->lm->ctx, ASC_ERR_STATE, "lm_carried_advance: no pass has gone on from it");
     }
+    c->state = ++c->lm->carried_states;
     c->now = !c->now;
     c->length[!c->now] = -1;
     return ASC_OK;
@@ -252,9 +254,15 @@ asc_status asc_lm_carried_advance(asc_lm_carried *c)
 void asc_lm_carried_reset(asc_lm_carried *c)
 {
     if (c) {
+        c->state = ++c->lm->carried_states;
         c->length[c->now] = 0;
         c->length[!c->now] = -1;
     }
+}
+
+int64_t asc_carried_state(const asc_lm_carried *c)
+{
+    return c ? c->state : 0;
 }
 
 int64_t asc_lm_carried_length(const asc_lm_carried *c)

@@ -59,6 +59,7 @@ struct asc_lm {
     int64_t classes; /* of a classifier; 0: a language model */
     int64_t carry;           /* of its settings */
     asc_lm_carried *carried; /* what passes in full go on from, and leave behind; or NULL */
+    int64_t carried_states;  /* how many there have been */
     double *class_weights; /* [classes]; NULL: all alike */
     asc_pairs pairs;       /* of a model of pairs; else empty */
     bool is_pairs, pre_norm, recompute, without_aux, pool_first, rms_norm, zero_init, tied, has_emb_norm;
@@ -97,6 +98,8 @@ asc_tensor asc_carried_mix(asc_lm_carried *c, asc_layer *mix, asc_tensor x, int6
 /* That the pass's sequences are the streams; and that all layers have left theirs, of N tokens. */
 asc_status asc_carried_begin(asc_lm_carried *c, asc_tensor tokens, asc_tensor lengths);
 void asc_carried_end(asc_lm_carried *c, int64_t B, int64_t N);
+/* The number of what is held, another after each advance and reset; 0 of NULL. */
+int64_t asc_carried_state(const asc_lm_carried *c);
 
 /* The weight of a class in the loss. */
 static inline double asc_lm_class_weight(const asc_lm *lm, int64_t c)

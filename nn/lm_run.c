@@ -191,17 +191,37 @@ static bool shows_flow(const asc_lm *lm, int64_t l)
     return follows(lm, l) || follows(lm, l + 1);
 }
 
-/* A block as a function that can be run again, from h, lengths and the caller's bias, which may have come about with a
- * gradient, to h and, if asked for, to the auxiliary loss and to what neighbouring layers compare. */
+/* What the model had in the forward pass, and may have no longer: f64. */
+enum { HAD_DROPOUT, HAD_CARRIED, HAD };
+
+static asc_tensor what_it_has(const asc_lm *lm)
+{
+    double has[HAD] = {lm->dropout, (double)asc_carried_state(lm->carried)};
+    return asc_from(lm->ctx, ASC_F64, has, 1, (int64_t[]){HAD});
+}
+
+/* A block as a function that can be run again, from h, lengths, the caller's bias, which may have come about with a
+ * gradient, and what the model had, to h and, if asked for, to the auxiliary loss and to what neighbouring layers
+ * compare. */
 static asc_status run_again(asc_ctx *ctx, asc_block *b, const asc_tensor *in, asc_tensor *out, bool with_aux)
 {
-    in_full how = {in[1], NULL, NULL, b->lm->carried};
-    if (with_aux) {
-        how = (in_full){in[1], &out[1], shows_flow(b->lm, b->layer) ? &out[2] : NULL, b->lm->carried};
+    asc_lm *lm = b->lm;
+    const double *had = asc_data(in[3]);
+    if (!had) {
+        return asc_error(ctx);
     }
+    asc_lm_carried *carried = had[HAD_CARRIED] > 0 ? lm->carried : NULL;
+    if ((double)asc_carried_state(carried) != had[HAD_CARRIED]) {
+        return asc_fail(ctx, ASC_ERR_STATE, "lm: a block is to be recomputed, and what it carried in the forward pass "
+                        "has gone on or is no longer set: expected the backward pass before that");
+    }
+    in_full how = {in[1], with_aux ? &out[1] : NULL, with_aux && shows_flow(lm, b->layer) ? &out[2] : NULL, carried};
     asc_tensor bias = b->mix.bias;
+    double dropout = lm->dropout;
     b->mix.bias = in[2];
-    out[0] = run_block(b->lm, b->layer, in[0], true, mix_in_full, &how);
+    lm->dropout = had[HAD_DROPOUT];
+    out[0] = run_block(lm, b->layer, in[0], true, mix_in_full, &how);
+    lm->dropout = dropout;
     b->mix.bias = bias;
     return asc_error(ctx);
 }
@@ -224,8 +244,9 @@ static asc_tensor block_in_full(asc_lm *lm, int64_t l, asc_tensor h, asc_tensor 
     if (!lm->recompute) {
         return run_block(lm, l, h, false, mix_in_full, &(in_full){lengths, aux, flow, lm->carried});
     }
-    asc_tensor in[] = {h, lengths, lm->blocks[l].mix.bias}, out[3];
-    asc_recompute(lm->ctx, aux ? block_with_aux : block_alone, &lm->blocks[l], in, 3, out, flow ? 3 : aux ? 2 : 1);
+    asc_tensor in[] = {h, lengths, lm->blocks[l].mix.bias, what_it_has(lm)}, out[3];
+    asc_recompute(lm->ctx, aux ? block_with_aux : block_alone, &lm->blocks[l], in, 4, out, flow ? 3 : aux ? 2 : 1);
+    asc_release(in[3]);
     asc_let_go(h);
     if (aux) {
         *aux = out[1];

@@ -57,7 +57,7 @@ ASC_API asc_status asc_lm_set_dropout(asc_lm *lm, double p);
 
 /* Whether the calls from here on keep only the hidden states between the blocks for the backward pass, which computes
  * each block again (asc_recompute): less memory, more time, the same bits. The model must then outlive that
- * pass. false, the initial value, keeps all. */
+ * pass, and what it carries go on behind it (else the pass is ASC_ERR_STATE). false, the initial value, keeps all. */
 ASC_API void asc_lm_set_recompute(asc_lm *lm, bool recompute);
 
 /* Brings parameters back to where they have a meaning: ASCender's τ and τ_score to at least 1e-3, its κ to at least 0.

@@ -15,7 +15,7 @@ from ctypes import byref, c_int, c_int32, c_int64, c_size_t, c_uint64
 
 from . import _c
 from ._call import choice, inputs, ints, last, listed, longs, same, several, tupled, value
-from ._given import letters, real, whole
+from ._given import flag, letters, real, whole
 from ._library import catch_up, ctx, fail, lock, mode, pending, state
 from ._library import raw as lib  # all arguments are checked here
 from ._tensor import Tensor, dtype_number, new
@@ -218,7 +218,7 @@ class Function:
         if kind == "const char *":
             return self.added(name, GIVEN, "str", f"letters({name!r}, {name})")
         default, python = KINDS.get(kind, (0, "int"))
-        given = {"bool": f"bool({name})", "float": f"real({name!r}, {name})"}
+        given = {"bool": f"flag({name!r}, {name})", "float": f"real({name!r}, {name})"}
         return self.added(name, default, python, given.get(python, f"whole({name!r}, {name}, {PLAIN[kind]})"))
 
     def numbers(self, item):

@@ -29,6 +29,32 @@ class Given(unittest.TestCase):
             self.assertIsInstance(caught.exception, kind, message)
             self.assertEqual(caught.exception.status, asc.Status.ARG)
 
+    def test_true_and_false(self):
+        x, q = self.x, np.ones((1, 2, 4))
+        self.refused(
+            TypeError,
+            (lambda: asc.attention(q, q, q, heads=1, causal="False"), "causal is 'False', expected True or False"),
+            (lambda: asc.attention(q, q, q, heads=1, causal=2), "causal is 2, expected True or False"),
+            (lambda: self.lm.set_recompute("no"), "recompute is 'no', expected True or False"),
+        )
+        same = asc.attention(q, q, q, heads=1, causal=True).numpy()
+        for yes in (1, np.True_):
+            self.assertTrue((asc.attention(q, q, q, heads=1, causal=yes).numpy() == same).all())
+        self.refused(
+            IndexError,
+            (lambda: x[1, 7], "index 7 of dimension 1"),
+            (lambda: x.reshape(1, 3, 4)[0, 1, [7]], "index 7 of dimension 2"),
+            (lambda: x[None, 1, 7], "index 7 of dimension 1"),
+        )
+        self.assertIn(self.lm.parameters()[0], self.lm.parameters())
+        self.assertNotIn(x, self.lm.parameters())
+
+    def test_no_steps_of_a_coroutine(self):
+        async def steps():
+            pass
+
+        self.refused(TypeError, (lambda: asc.no_grad()(steps), "a generator or a coroutine"))
+
     def test_whole_numbers_are_not_cut(self):
         x = self.x
         self.refused(

@@ -117,6 +117,19 @@ class Models(unittest.TestCase):
         self.assertAlmostEqual(-np.log(p[0, np.arange(8), np.arange(8) + 1]).mean(), loss.item(), places=5)
         self.assertEqual(lm.config["d_model"], 16)
 
+    def test_a_recomputed_pass_outlives_the_last_user(self):
+        x = np.arange(8)[None] % 20
+
+        def loss():
+            lm = asc.LM(CONFIG, seed=1)
+            lm.set_recompute(True)
+            return lm.loss(x, x), lm.parameters()[0]
+
+        found, parameter = loss()
+        gc.collect()
+        found.backward()
+        self.assertGreater(np.abs(parameter.grad.numpy()).max(), 0)
+
     def assert_nothing_stays(self, once, what):
         held = []
         gc.collect()

@@ -3,6 +3,7 @@
 import json
 import os
 import tempfile
+import signal
 import unittest
 from pathlib import Path
 
@@ -40,6 +41,24 @@ class Encoders(unittest.TestCase):
         ids, types, counts = self.encoder.tokens(self.texts)
         for i, row in enumerate(self.encoder.states(ids, types, counts).numpy()):
             self.close(row[: counts[i]], states[i, : counts[i]])
+
+    def test_an_interrupt_is_raised(self):
+        # A signal's handler may raise where ctypes enters the function that takes the states.
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, signal.default_int_handler))
+        self.addCleanup(signal.setitimer, signal.ITIMER_REAL, 0)
+        texts = ["a man"] * 300
+        expected = self.encoder.encode(texts)
+        raised = 0
+        for i in range(40):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.0005 * (i + 1))
+                for _ in range(100):
+                    states = self.encoder.encode(texts)
+                    self.assertTrue((states == expected).all())
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                raised += 1
+        self.assertEqual(raised, 40)
 
     def test_pooling(self):
         states, lengths = self.encoder.encode(self.texts, "none")

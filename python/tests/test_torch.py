@@ -201,6 +201,20 @@ class PyTorch(unittest.TestCase):
             layer.k.weight.zero_()
             self.assertFalse(torch.equal(before, layer(x)))
 
+    def test_no_gradients_of_gradients(self):
+        for layer in all_layers():
+            x = torch.randn(2, 5, 8, requires_grad=True)
+            (g,) = torch.autograd.grad(layer(x).sum(), x, create_graph=True)
+            (expected,) = torch.autograd.grad(layer(x).sum(), x)
+            self.assertTrue(torch.equal(g, expected))
+            with self.assertRaisesRegex(RuntimeError, "no gradients of gradients"):
+                (layer(x).sum() + g.square().sum()).backward()
+
+    def test_no_trace(self):
+        layer, x = all_layers()[0], torch.randn(2, 5, 8)
+        with torch.no_grad(), self.assertRaisesRegex(RuntimeError, "torch.jit.trace would keep"):
+            torch.jit.trace(layer, x)
+
     def test_checkpoint(self):
         for layer in all_layers():
             x = torch.randn(2, 5, 8, requires_grad=True)

@@ -499,6 +499,34 @@ START_TEST(a_mixing_of_ones_own)
 }
 END_TEST
 
+/* A recomputed pass goes on from what the forward pass went on from, or says that this has gone on. */
+START_TEST(recomputed_before_it_goes_on)
+{
+    for (int what = 0; what < 4; what++) {
+        asc_lm *lm = model_of(ctx, variants[0], 2, 5, ASC_F64);
+        asc_lm_carried *carried = asc_lm_carried_new(lm, asc_lm_carry(lm));
+        int64_t x[B * BLOCK] = {1, 2};
+        asc_tensor tokens = asc_from(ctx, ASC_I64, x, ASC_SHAPE(B, BLOCK));
+        asc_lm_set_recompute(lm, true);
+        asc_lm_set_carried(lm, carried);
+        asc_tensor objective = asc_lm_objective(lm, tokens, tokens, NULL);
+        if (what == 0) {
+            asc_lm_carried_advance(carried);
+        } else if (what == 1) {
+            asc_lm_carried_reset(carried);
+        } else {
+            asc_lm_set_carried(lm, NULL);
+            asc_lm_set_carried(lm, what == 2 ? NULL : carried);
+        }
+        ck_assert_int_eq(asc_backward(ctx, objective, asc_null(), false), what < 3 ? ASC_ERR_STATE : ASC_OK);
+        ck_assert(what == 3 || strstr(asc_error_message(ctx), "what it carried in the forward pass has gone on"));
+        asc_error_clear(ctx);
+        asc_lm_carried_free(carried);
+        asc_lm_free(lm);
+    }
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("carry");
@@ -513,6 +541,7 @@ int main(void)
     tcase_add_loop_test(t, the_same_model, 0, VARIANTS);
     tcase_add_loop_test(t, steps_allocate_nothing, 0, VARIANTS);
     tcase_add_test(t, a_pass_can_be_done_again_until_it_counts);
+    tcase_add_test(t, recomputed_before_it_goes_on);
     tcase_add_test(t, what_does_not_fit_is_refused);
     tcase_add_test(t, models_that_carry_nothing_say_why);
     tcase_add_test(t, a_mixing_of_ones_own);

@@ -68,9 +68,39 @@ START_TEST(the_same_model)
 }
 END_TEST
 
+/* The backward pass has the dropout of the forward pass, whatever the model's is by then. */
+START_TEST(dropout_of_the_forward_pass)
+{
+    double sums[2] = {0};
+    for (int again = 0; again < 2; again++) {
+        asc_lm *lm = asc_lm_new(ctx, configs[0], ASC_F64, 1);
+        int64_t x[B * N] = {1, 2, 3};
+        asc_tensor tokens = asc_from(ctx, ASC_I64, x, ASC_SHAPE(B, N));
+        asc_lm_set_recompute(lm, again);
+        asc_lm_set_dropout(lm, .5);
+        asc_set_step(ctx, 5, 0);
+        asc_tensor objective = asc_lm_objective(lm, tokens, tokens, NULL);
+        asc_lm_set_dropout(lm, .1);
+        asc_backward(ctx, objective, asc_null(), false);
+        no_error();
+        for (int i = 0; i < asc_params_count(asc_lm_params(lm)); i++) {
+            asc_tensor g = asc_grad(asc_params_at(asc_lm_params(lm), i));
+            const double *values = asc_data(g);
+            for (int64_t k = 0; k < asc_numel(g); k++) {
+                sums[again] += (double)(k % 7 + 1) * values[k];
+            }
+        }
+        asc_lm_free(lm);
+    }
+    ck_assert_double_eq(sums[0], sums[1]);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("recompute");
+    tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_loop_test(t, the_same_model, 0, CONFIGS);
+    tcase_add_test(t, dropout_of_the_forward_pass);
     return run_suite("nn/recompute", t);
 }

@@ -76,6 +76,15 @@ def real(name, given):
     raise ArgumentTypeError(f"{name} is {shown(given)}, expected a number, a float")
 
 
+def flag(name, given):
+    """True or False, of NumPy's too, or 1 or 0."""
+    if isinstance(given, (bool, ctypes.c_bool)) or (hasattr(given, "__index__") or hasattr(given, "dtype")):
+        value = given.value if isinstance(given, ctypes.c_bool) else given
+        if getattr(value, "ndim", 0) == 0 and value in (0, 1):
+            return bool(value)
+    raise ArgumentTypeError(f"{name} is {shown(given)}, expected True or False")
+
+
 def letters(name, given, nul=False):
     """Text, or a path, as bytes; `nul`: of a length of its own, so that it may hold a 0."""
     if isinstance(given, str):
@@ -100,6 +109,8 @@ def fitted(name, given, kind, nul=False):
         return whole(name, given, kind)
     if kind is ctypes.c_double:
         return real(name, given)
+    if kind is ctypes.c_bool:
+        return flag(name, given)
     if kind is ctypes.c_char_p:
         return given if given is ABSENT else letters(name, given, nul)
     if issubclass(kind, ctypes.Structure) and not isinstance(getattr(given, "_as_parameter_", given), kind):
@@ -155,7 +166,7 @@ def checked(function, name, kinds, names):
     rows = [
         (i, *param, kinds[i + 1 : i + 2] == [ctypes.c_size_t])
         for i, param in enumerate(params)
-        if param[1] in RANGES or param[1] is ctypes.c_char_p
+        if param[1] in RANGES or param[1] in (ctypes.c_bool, ctypes.c_char_p)
     ]
 
     def given(*args):

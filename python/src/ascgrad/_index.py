@@ -31,7 +31,7 @@ def _slice(x, dim, start, stop, step=1):
     return result(lib.asc_slice, x, dim, start, stop, step)
 
 
-def _rows(part, size, dim):
+def _rows(part, size, axis):
     """The numbers of rows, from 0 on, of a list or a mask. Of a tensor's u8, which comparisons make, a mask."""
     if isinstance(part, (list, tuple)) and not part:
         part = numpy.zeros(0, numpy.int64)
@@ -47,13 +47,14 @@ def _rows(part, size, dim):
         )
     wrong = (values < -size) | (values >= size)
     if wrong.any():
-        raise ArgumentIndexError(f"index {values[wrong][0]} of dimension {dim}, expected {-size} to {size - 1}")
+        raise ArgumentIndexError(f"index {values[wrong][0]} of dimension {axis}, expected {-size} to {size - 1}")
     values = values.astype(numpy.int64)
     return as_tensor("index", numpy.where(values < 0, values + size, values))
 
 
-def _part(x, dim, part):
-    """x with one index applied to dimension dim, and the dimension that the next index is for."""
+def _part(x, dim, part, axis):
+    """x with one index applied to dimension dim, `axis` of the tensor that is indexed, and the dimension that the next
+    index is for."""
     if part is None:
         return result(lib.asc_unsqueeze, x, dim), dim + 1
     size = x.shape[dim]
@@ -65,10 +66,10 @@ def _part(x, dim, part):
     if _is_number(part):
         i = part.__index__()
         if not -size <= i < size:
-            raise ArgumentIndexError(f"index {i} of dimension {dim}, expected {-size} to {size - 1}")
+            raise ArgumentIndexError(f"index {i} of dimension {axis}, expected {-size} to {size - 1}")
         i %= size
         return result(lib.asc_squeeze, _slice(x, dim, i, i + 1), dim), dim
-    return result(lib.asc_index_select, x, dim, _rows(part, size, dim)), dim + 1
+    return result(lib.asc_index_select, x, dim, _rows(part, size, axis)), dim + 1
 
 
 def _apart(key):
@@ -82,13 +83,14 @@ def item(x: Tensor, key):
     lists = sum(map(_is_list, key))
     if lists > 1:
         raise ArgumentIndexError(f"{lists} lists or masks, expected at most one: index by one after the other")
-    dim, t, front = 0, x, None
+    dim, axis, t, front = 0, 0, x, None
     for part in _expanded(key, x.ndim):
         if isinstance(part, bool) or (isinstance(part, Tensor) and part.ndim == 0 and part.dtype.kind == "u"):
             raise ArgumentIndexError("True and False are no indices")
         if lists and _is_list(part):
             front = dim
-        t, dim = _part(t, dim, part)
+        t, dim = _part(t, dim, part, axis)
+        axis += part is not None
     if front and _apart(key):  # their dimension is then the first one
         t = permute(t, [front, *(i for i in range(t.ndim) if i != front)])
     if t is not x:

@@ -11,6 +11,7 @@ import collections
 import ctypes
 import logging
 import os
+import sys
 import threading
 import types
 from pathlib import Path
@@ -143,6 +144,33 @@ def _watching():
 _watcher = _watching()
 next(_watcher)
 _go_on = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)(_watcher.send)
+
+
+class hearing:
+    """with hearing(function) as heard: calls of a callback of several arguments, as which ctypes enters `function`.
+
+    A signal's handler may raise at that entry, of which ctypes tells sys.unraisablehook alone; here it is raised behind
+    the call. A callback asks `heard.raised` whether it is to go on."""
+
+    def __init__(self, function):
+        self.function, self.raised = function, None
+
+    def __enter__(self):
+        lock.acquire()
+        self._was, sys.unraisablehook = sys.unraisablehook, self._hear
+        return self
+
+    def _hear(self, unraisable):
+        if unraisable.object is self.function:
+            self.raised = self.raised or unraisable.exc_value.with_traceback(None)
+        else:
+            self._was(unraisable)
+
+    def __exit__(self, *_):
+        sys.unraisablehook = self._was
+        lock.release()
+        if self.raised:
+            raise self.raised from None
 
 
 def new_context():
@@ -294,8 +322,11 @@ class no_grad:
         import functools
         import inspect
 
-        if inspect.isgeneratorfunction(function):
-            raise ArgumentTypeError("no_grad: the function is a generator, whose steps it does not reach: use with")
+        kinds = inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction
+        if any(is_kind(function) for is_kind in kinds):
+            raise ArgumentTypeError(
+                "no_grad: the function is a generator or a coroutine, whose steps it does not reach: use with"
+            )
 
         @functools.wraps(function)
         def inner(*args, **kwargs):

@@ -14,12 +14,13 @@ from . import _c
 from ._data import Split, Tokenizer
 from ._given import ABSENT, instance, letters, real, shown, struct, whole
 from ._given import settings as as_json
-from ._library import ArgumentError, ArgumentTypeError, Owned, ask, call, lib, lock, no_grad, quick, text
+from ._library import ArgumentError, ArgumentTypeError, Owned, ask, call, hearing, lib, lock, no_grad, quick, text
 from ._params import ParameterList, Parameters, listed, next_seed, save_safetensors
 from ._sentences import Encoder, Features, features_options, model_encoder, together
 from ._tensor import NULL, Tensor, as_tensor, made, real_dtype_number, result_of, scoped
 from ._types import Array, DType, File, Input
 
+RECOMPUTED = set()
 TOKENS = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
 
@@ -200,7 +201,10 @@ class LM(Owned):
                 lib.asc_lm_set_carried(self.pointer, None if self._carried is None else self._carried.pointer)
 
     def set_recompute(self, recompute: bool) -> None:
-        """Whether the backward pass computes the blocks again, for less memory; the model must outlive that pass."""
+        """Whether the backward pass computes the blocks again, for less memory. A model that ever does stays until the
+        process ends, as a pass may outlive its last user; what it carries goes on behind that pass."""
+        if recompute:
+            RECOMPUTED.add(self)
         with lock:
             lib.asc_lm_set_recompute(self.pointer, recompute)
 
@@ -267,14 +271,14 @@ class LM(Owned):
             features = features if features is not None else self.features(split)
             options.features = features.pointer if features is not None else None
 
-        @TOKENS
         def take(_, ids, values, count):
             taken.append([_copied(ids, count, numpy.int64), _copied(values, count, numpy.float64)])
-            return _c.ASC_OK
+            return _c.ASC_ERR_INTERRUPTED if heard.raised else _c.ASC_OK
 
+        taking = TOKENS(take)
         if losses:
-            options.tokens = ctypes.cast(take, ctypes.c_void_p)
-        with self._as_evaluated():
+            options.tokens = ctypes.cast(taking, ctypes.c_void_p)
+        with self._as_evaluated(), hearing(take) as heard:
             call(lib.asc_evaluate, self.pointer, split.pointer, ctypes.byref(options), ctypes.byref(found))
         values = {name: getattr(found, name) for name, _ in found._fields_}
         if losses:

@@ -15,6 +15,14 @@ from ._types import Array, File, Input, Params
 _seeds = itertools.count(1)
 
 
+def _same(key, tensor):
+    """Whether both stand for one tensor of the library's."""
+    if not isinstance(key, Tensor):
+        return False
+    a, b = key._as_parameter_, tensor._as_parameter_
+    return (a.tag, a.generation) == (b.tag, b.generation)
+
+
 def manual_seed(seed: int) -> None:
     """Sets what initial values without a seed of their own, and random ops, draw from."""
     global _seeds
@@ -57,7 +65,7 @@ class Parameters(List[Tensor]):
         return super().__getitem__(key)
 
     def __contains__(self, key: object) -> bool:
-        return key in self.names if isinstance(key, str) else any(key is tensor for tensor in self)
+        return key in self.names if isinstance(key, str) else any(_same(key, tensor) for tensor in self)
 
     def __repr__(self):
         rows = "".join(f"\n  {name} {tensor.dtype} {tensor.shape}" for name, tensor in self.items())

@@ -16,8 +16,25 @@ import numpy
 
 from . import _c
 from ._given import letters, setting, shown, struct
-from ._library import ArgumentError, ArgumentTypeError, Owned, ask, call, lib, log, mode, quick, state, text, watch
+from ._library import (
+    ArgumentError,
+    ArgumentTypeError,
+    Owned,
+    ask,
+    call,
+    hearing,
+    lib,
+    log,
+    mode,
+    quick,
+    state,
+    text,
+    watch,
+)
 from ._types import Array, File
+
+
+FOUND = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_char_p)
 
 
 def _hooks(progress):
@@ -160,12 +177,12 @@ def runs(folder: File) -> List[Run]:
     """All runs below a folder."""
     found = []
 
-    @ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_char_p)
     def take(_, path):
         found.append(os.fsdecode(path))
         return True
 
-    call(lib.asc_runs_find, folder, take, None)
+    with hearing(take):
+        call(lib.asc_runs_find, folder, FOUND(take), None)
     return [Run(path) for path in found]
 
 

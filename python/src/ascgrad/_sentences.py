@@ -11,7 +11,7 @@ import numpy
 from . import _c
 from ._data import Tokenizer, encoded
 from ._given import ABSENT, shown, struct, whole
-from ._library import ArgumentError, ArgumentIndexError, ArgumentTypeError, Owned, ask, call, lib, log, text
+from ._library import ArgumentError, ArgumentIndexError, ArgumentTypeError, Owned, ask, call, hearing, lib, log, text
 from ._tensor import NULL, Tensor, as_tensor, result_of
 from ._types import Array, File, Input
 
@@ -189,12 +189,12 @@ class Encoder(Owned):
             lengths[i] = lib.asc_pooling_rows(ctypes.byref(pooling), count)
         states = numpy.zeros((len(texts), int(lengths.max(initial=0)), self.dim), numpy.float32)
 
-        @TAKE
         def take(_, i, n, rows):
             ctypes.memmove(states.ctypes.data + i * states.strides[0], rows, n * states.strides[1])
-            return _c.ASC_OK
+            return _c.ASC_ERR_INTERRUPTED if heard.raised else _c.ASC_OK
 
-        ask(lib.asc_encoder_encode, self.pointer, sentences.pointer, ctypes.byref(pooling), take, None)
+        with hearing(take) as heard:
+            ask(lib.asc_encoder_encode, self.pointer, sentences.pointer, ctypes.byref(pooling), TAKE(take), None)
         return states.reshape(len(texts), self.dim) if pool in ("mean", "cls") else (states, lengths)
 
     def features(

@@ -18,7 +18,6 @@ from typing import Any, Callable, Optional
 import numpy
 import torch
 from torch import nn
-from torch.autograd.function import once_differentiable
 
 from . import _c, ops
 from ._layers import Layer, setting_rows
@@ -26,6 +25,7 @@ from ._library import (
     ArgumentError,
     ArgumentTypeError,
     FormatError,
+    StateError,
     Status,
     ask,
     catch_up,
@@ -75,7 +75,8 @@ def _check(name, t):
         raise ArgumentTypeError(f"{name} is {t.dtype}, expected torch.int64 or torch.uint8: convert by .long()")
     if t.dtype not in DTYPES:
         raise ArgumentTypeError(
-            f"{name} is {t.dtype}, expected torch.float32 or torch.float64: convert by .float(), or use torch.autocast"
+            f"{name} is {t.dtype}, expected torch.float32 or torch.float64: convert by .float(), as layers do within "
+            "torch.autocast"
         )
 
 
@@ -198,20 +199,44 @@ class _Function(torch.autograd.Function):
         return outputs if len(outputs) > 1 else outputs[0]
 
     @staticmethod
-    @once_differentiable
     def backward(context, *gradients):
         token, *saved = context.saved_tensors
+        with torch.no_grad():
+            found = _Function._gradients(context, token, saved, gradients)
+        if torch.is_grad_enabled():  # create_graph: what is computed from these has no gradients
+            kept = [g for g in found if g is not None]
+            given = [t for t in (*saved, *gradients) if t is not None and t.requires_grad]
+            once = iter(_Once.apply(len(kept), *kept, *given)) if given else iter(kept)
+            found = [next(once) if g is not None else None for g in found]
+        return (None, *found)
+
+    @staticmethod
+    def _gradients(context, token, saved, gradients):
         needs = context.needs_input_grad[1:]
         graph = _graphs.get(int(token))
         if graph is None or graph.used:  # a second pass, or what was saved was copied: the same once more
             rest = iter(saved)
             tensors = [next(rest).detach() if there else None for there in context.present]
             graph = _Graph(context.runner, tensors, needs)
-        return (None, *graph.backward(gradients, needs))
+        return graph.backward(gradients, needs)
+
+
+class _Once(torch.autograd.Function):
+    """Gradients that follow from tensors in a way of which the library has no gradient."""
+
+    @staticmethod
+    def forward(context, n, *tensors):
+        return tuple(t.clone() for t in tensors[:n])
+
+    @staticmethod
+    def backward(context, *_):
+        raise StateError("ascgrad.torch: there are no gradients of gradients: expected a single backward pass")
 
 
 def _apply(runner, tensors):
     """The runner's results for the tensors, recorded where one of them needs its gradient."""
+    if torch.jit.is_tracing():
+        raise StateError("ascgrad.torch: torch.jit.trace would keep this result as a constant")
     tensors = [t.resolve_neg() if t is not None else None for t in tensors]
     if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors):
         return _Function.apply(runner, *tensors)
