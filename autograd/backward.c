@@ -72,7 +72,8 @@ asc_status asc_grad_into(asc_tensor leaf, asc_tensor where, bool holds)
 {
     asc_node *n = asc_node_of(leaf), *to = asc_node_of(where);
     if (!n) {
-        return refuse(leaf, "grad_into", "leaf");
+        return to && asc_is_null(leaf) ? asc_need_tensor(to->ctx, leaf, "grad_into", "leaf")
+                                       : refuse(leaf, "grad_into", "leaf");
     }
     const asc_tape *tape = n->ctx->tape.state;
     if (!n->requires_grad || (tape && tape->passing)) {

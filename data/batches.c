@@ -1,6 +1,7 @@
 /* data/batches.c: a loop over batches of rows, shuffled anew each time round. */
 #include <ascgrad/batches.h>
 
+#include <stdint.h>
 #include <string.h>
 
 #include "tensor/ctx.h"
@@ -36,6 +37,10 @@ static asc_status check(asc_ctx *ctx, const asc_tensor *tensors, int n, int64_t 
         if (a.shape[0] != first.shape[0]) {
             return asc_fail(ctx, ASC_ERR_ARG, "batches_new: %s is %s, expected as many rows as tensors[0], %lld", name,
                             asc_shape_text(&a, shape), (long long)first.shape[0]);
+        }
+        if (a.shape[0] > PTRDIFF_MAX / (int64_t)sizeof(int64_t) - 1) { /* which have no elements */
+            return asc_fail(ctx, ASC_ERR_MEMORY, "batches_new: %s has %lld rows, more than memory has room for", name,
+                            (long long)a.shape[0]);
         }
         if (!asc_is_contiguous(tensors[i])) {
             return asc_fail(ctx, ASC_ERR_ARG, "batches_new: tensors[%d] is not contiguous", i);

@@ -116,10 +116,23 @@ static asc_tokenizer *tokenizer_new(asc_ctx *ctx, const asc_tokenizer_kind *kind
     return &h->tokenizer;
 }
 
+/* That what a kind's function has named is in the vocabulary. */
+static asc_status check_named(const asc_tokenizer *t, const char *what, int32_t id)
+{
+    bool growing = t->kind->collect && t->vocabulary->n == 0;
+    return id < 0 || id < t->vocabulary->n || growing
+               ? ASC_OK
+               : asc_fail(t->ctx, ASC_ERR_ARG, "%s: its id %s is %d, expected -1 to %d", t->kind->name, what, (int)id,
+                          (int)t->vocabulary->n - 1);
+}
+
 /* The tokenizer, or NULL where its kind's function failed. */
 static asc_tokenizer *made(asc_tokenizer *tokenizer, asc_status status, const char *function)
 {
-    if (asc_reason(tokenizer->ctx, status, tokenizer->kind->name, function)) {
+    status = asc_reason(tokenizer->ctx, status, tokenizer->kind->name, function);
+    status = status ? status : check_named(tokenizer, "eos", tokenizer->eos);
+    status = status ? status : check_named(tokenizer, "unknown", tokenizer->unknown);
+    if (status) {
         asc_tokenizer_free(tokenizer);
         return NULL;
     }

@@ -124,7 +124,8 @@ const char *asc_tokenizer_piece(const asc_tokenizer *tokenizer, int32_t id, size
 
 int32_t asc_vocabulary_add(asc_tokenizer *tokenizer, const char *piece, size_t bytes)
 {
-    return tokenizer && piece ? asc_strings_add(tokenizer->vocabulary, piece, bytes) : -1;
+    asc_status status = ASC_NEED(tokenizer ? tokenizer->ctx : NULL, "vocabulary_add: piece", piece);
+    return status ? -1 : asc_strings_add(tokenizer->vocabulary, piece, bytes);
 }
 
 int32_t asc_vocabulary_find(const asc_tokenizer *tokenizer, const char *piece, size_t bytes)

@@ -222,7 +222,7 @@ void asc_lm_carried_free(asc_lm_carried *c)
 
 asc_status asc_lm_set_carried(asc_lm *lm, asc_lm_carried *c)
 {
-    asc_status status = ASC_NEED(lm ? lm->ctx : NULL, "lm_set_carried: lm", lm);
+    asc_status status = ASC_NEED(lm ? lm->ctx : c ? c->lm->ctx : NULL, "lm_set_carried: lm", lm);
     if (!status && c && c->lm != lm) {
         return asc_fail(lm->ctx, ASC_ERR_ARG, "lm_set_carried: carried is of another model");
     }

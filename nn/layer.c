@@ -1,6 +1,7 @@
 /* nn/layer.c: a mixing layer alone. */
 #include "nn/mixing.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,15 +182,16 @@ static asc_status check_lengths(asc_layer *l, asc_tensor lengths, int64_t B)
 static asc_status check_input(asc_layer *l, asc_tensor x, asc_tensor lengths, const char *names)
 {
     asc_status status = ASC_NEED(l ? l->ctx : asc_ctx_of(x), names, l);
+    char function[40], text[ASC_SHAPE_TEXT];
+    snprintf(function, sizeof function, "%.*s", (int)strcspn(names, ":"), names);
+    status = status ? status : asc_need_tensor(l->ctx, x, function, "x");
     if (status) {
         return status;
     }
     asc_array a = asc_array_of(x);
     if (a.ndim != 3 || a.shape[2] != l->D || a.dtype != l->dtype) {
-        char text[ASC_SHAPE_TEXT];
-        return asc_fail(l->ctx, ASC_ERR_ARG, "%.*s: x is %s%s%s, expected %s (B, N, %lld)", (int)strcspn(names, ":"),
-                        names, a.ndim < 0 ? "" : asc_dtype_name(a.dtype), a.ndim < 0 ? "" : " ",
-                        asc_shape_text(&a, text), asc_dtype_name(l->dtype), (long long)l->D);
+        return asc_fail(l->ctx, ASC_ERR_ARG, "%s: x is %s %s, expected %s (B, N, %lld)", function,
+                        asc_dtype_name(a.dtype), asc_shape_text(&a, text), asc_dtype_name(l->dtype), (long long)l->D);
     }
     return check_lengths(l, lengths, a.shape[0]);
 }

@@ -133,6 +133,18 @@ static int count_before(const asc_lm *lm, int l, const asc_mixing *mixing)
     return n;
 }
 
+/* Whether the maker has made a parameter of one of these names, behind its prefix. */
+static bool has_any(const asc_maker *m, const char *const *names)
+{
+    bool any = false;
+    for (; *names && !any; names++) {
+        char full[200];
+        snprintf(full, sizeof full, "%.100s%.90s", m->prefix, *names);
+        any = !asc_is_null(asc_params_find(m->params, full));
+    }
+    return any;
+}
+
 static asc_status make_mixing(asc_block *b, asc_reader *c, asc_maker *m, asc_lm_values *v)
 {
     asc_lm *lm = b->lm;
@@ -147,6 +159,10 @@ static asc_status make_mixing(asc_block *b, asc_reader *c, asc_maker *m, asc_lm_
     m->zeros = mixing && lm->zero_init ? mixing->outputs : NULL;
     if (!mixing || asc_layer_init(&b->mix, mixing, lm->D, c, m, place)) {
         return asc_error(lm->ctx);
+    }
+    if (m->zeros && !has_any(m, m->zeros)) {
+        return asc_fail(lm->ctx, ASC_ERR_ARG, "%s: none of its outputs, '%s' the first, is a parameter of it",
+                        mixing->name, *m->zeros ? *m->zeros : "");
     }
     m->zeros = NULL;
     const char *ahead = asc_layer_looks_ahead(&b->mix);

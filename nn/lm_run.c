@@ -120,15 +120,18 @@ static asc_tensor begin(asc_lm *lm, asc_tensor tokens, int64_t start)
     if (asc_error(lm->ctx)) {
         return asc_null();
     }
-    asc_array a = asc_array_of(tokens);
     if (lm->is_pairs) {
         asc_fail(lm->ctx, ASC_ERR_ARG, "lm: the model is one of pairs: it takes no sequence by itself");
         return asc_null();
     }
+    if (asc_need_tensor(lm->ctx, tokens, "lm", "tokens")) {
+        return asc_null();
+    }
+    asc_array a = asc_array_of(tokens);
     if (a.dtype != ASC_I64 || a.ndim != 2) {
         char text[ASC_SHAPE_TEXT];
-        asc_fail(lm->ctx, ASC_ERR_ARG, "lm: tokens are %s%s%s, expected i64 (B, N)",
-                 a.ndim < 0 ? "" : asc_dtype_name(a.dtype), a.ndim < 0 ? "" : " ", asc_shape_text(&a, text));
+        asc_fail(lm->ctx, ASC_ERR_ARG, "lm: tokens are %s %s, expected i64 (B, N)", asc_dtype_name(a.dtype),
+                 asc_shape_text(&a, text));
         return asc_null();
     }
     if (!asc_is_null(lm->pos_emb) && start + a.shape[1] > lm->block_length) {

@@ -107,9 +107,9 @@ asc_tensor asc_make_param(asc_maker *m, const char *name, asc_init init, int ndi
     if ((unsigned)init > ASC_INIT_EMBEDDING) {
         asc_fail(m->ctx, ASC_ERR_ARG, "make: %s: init is %d, expected one of asc_init", full, (int)init);
     }
-    if (init == ASC_INIT_LINEAR && ndim == 0) {
-        asc_fail(m->ctx, ASC_ERR_ARG, "make: %s: a scalar, expected a last dimension, which ASC_INIT_LINEAR goes by",
-                 full);
+    if (init == ASC_INIT_LINEAR && (ndim == 0 || shape[ndim - 1] == 0)) {
+        asc_fail(m->ctx, ASC_ERR_ARG, "make: %s: %s, expected a last dimension of at least 1, which ASC_INIT_LINEAR "
+                 "goes by", full, ndim == 0 ? "a scalar" : "no columns");
     }
     if (asc_error(m->ctx) || check_memory(m, full, ndim, shape)) {
         return asc_null();
@@ -119,10 +119,11 @@ asc_tensor asc_make_param(asc_maker *m, const char *name, asc_init init, int ndi
         return add(m, full, without_values(m, full, ndim, shape), decay);
     }
     asc_tensor t;
-    if (init == ASC_INIT_LINEAR && !asc_name_in(name, m->zeros)) {
+    bool zero = asc_name_in(name, m->zeros);
+    if (init == ASC_INIT_LINEAR && !zero) {
         double bound = (m->narrowing > 0 ? m->narrowing : 1) / sqrt((double)shape[ndim - 1]);
         t = asc_uniform(m->ctx, m->dtype, -bound, bound, m->seed, stream_of(full), ndim, shape);
-    } else if (init == ASC_INIT_EMBEDDING) {
+    } else if (init == ASC_INIT_EMBEDDING && !zero) {
         t = asc_normal(m->ctx, m->dtype, 0, .02, m->seed, stream_of(full), ndim, shape);
     } else {
         t = asc_full(m->ctx, m->dtype, init == ASC_INIT_ONE, ndim, shape);

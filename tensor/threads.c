@@ -170,6 +170,9 @@ static void *worker_main(void *arg)
         }
         if (join(w, &seen)) {
             run_pieces(w, self->index, &self->busy_s);
+            if (left_behind(w)) { /* a child's only thread, whose piece has called fork: it has no call to end */
+                return NULL;
+            }
             leave(w);
         }
     }

@@ -8,7 +8,8 @@
  * them: threads are then started anew at the first call that uses some, with the same results to the bit. It may make
  * contexts of its own. Not to be used, and not to be freed in the child, is a context that another thread was within a
  * call of while the process forked; and a fork from inside a piece of asc_parallel ends the child's call with
- * ASC_ERR_STATE.
+ * ASC_ERR_STATE, or, where the piece ran on a thread of the context's own, which has no call to go back to, the child
+ * itself.
  *
  * The library never aborts, exits or prints. Functions that can fail return an asc_status; builders
  * (functions that make a tensor or an object) return a null result. Both leave the first error in

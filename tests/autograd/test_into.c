@@ -212,7 +212,8 @@ START_TEST(a_place_that_does_not_fit)
     double data[N];
     asc_tensor x = leaf(3), g = wrap(data, N), gone = asc_zeros(ctx, ASC_F64, ASC_SHAPE(N));
     asc_release(gone);
-    ck_assert_int_eq(asc_grad_into(asc_null(), g, false), ASC_ERR_ARG);
+    asc_grad_into(asc_null(), g, false);
+    expect_error(ASC_ERR_ARG, "grad_into: leaf is null");
     ck_assert_int_eq(asc_grad_into(gone, g, false), ASC_ERR_STATE);
     expect_error(ASC_ERR_STATE, "grad_into: leaf is a tensor that is gone");
     ck_assert_int_eq(asc_grad_into(x, gone, false), ASC_ERR_STATE);

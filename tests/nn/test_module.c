@@ -321,6 +321,9 @@ START_TEST(a_round_has_each_row_once)
     x = asc_from(ctx, ASC_I64, rows, ASC_SHAPE(10));
     asc_batches_new(ctx, (asc_tensor[]){x, asc_zeros(ctx, ASC_F32, ASC_SHAPE(3))}, 2, 4, 1);
     expect_error(ASC_ERR_ARG, "batches_new: tensors[1] is (3), expected as many rows as tensors[0], 10");
+    x = asc_zeros(ctx, ASC_U8, ASC_SHAPE(INT64_C(1) << 61, 0)); /* without elements, but their order has a size */
+    ck_assert_ptr_null(asc_batches_new(ctx, &x, 1, 4, 1));
+    expect_error(ASC_ERR_MEMORY, "batches_new: tensors[0] has 2305843009213693952 rows, more than memory has room for");
 }
 END_TEST
 

@@ -162,7 +162,10 @@ START_TEST(tokens_are_told_as_the_models)
     ck_assert(asc_is_null(asc_lm_logits(lm, flat)));
     expect_error(ASC_ERR_ARG, "lm: tokens are i64 (9), expected i64 (B, N)");
     ck_assert(asc_is_null(asc_lm_logits(lm, asc_null())));
-    expect_error(ASC_ERR_ARG, "lm: tokens are absent, expected i64 (B, N)");
+    expect_error(ASC_ERR_ARG, "lm: tokens is null");
+    asc_release(flat);
+    ck_assert(asc_is_null(asc_lm_logits(lm, flat)));
+    expect_error(ASC_ERR_STATE, "lm: tokens is a tensor that is gone");
     asc_lm_free(lm);
 }
 END_TEST

@@ -36,7 +36,7 @@ START_TEST(what_cannot_be_made_is_refused)
 {
     static const char *const says[] = {
         "make: w: 2 dimensions of shape NULL, expected 0 to 8 and their sizes",
-        "make: w: a scalar, expected a last dimension, which ASC_INIT_LINEAR goes by",
+        "make: w: a scalar, expected a last dimension of at least 1, which ASC_INIT_LINEAR goes by",
         "make: w: 9 dimensions, expected 0 to 8",
         "make: w: -1 dimensions of shape NULL, expected 0 to 8",
         "make: a parameter's name, wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww..., has 128 bytes",
@@ -54,6 +54,35 @@ START_TEST(what_cannot_be_made_is_refused)
         expect_error_with(ASC_ERR_ARG, says[_i]);
     }
     asc_layer_free(l);
+}
+END_TEST
+
+static asc_status make_one(asc_layer *l, asc_maker *maker)
+{
+    (void)l;
+    asc_make_param(maker, "w", ASC_INIT_EMBEDDING, 2, (int64_t[]){2, 2});
+    return ASC_OK;
+}
+
+/* A model that starts from 0 does so, or says why not. */
+START_TEST(outputs_that_start_from_zero)
+{
+    static const char *const right[] = {"w", NULL}, *const misspelt[] = {"v", NULL};
+    static const asc_mixing zeroed = {.abi = ASC_MIXING_ABI, .name = "zeroed", .forward = pass_through,
+                                      .init = make_one, .outputs = right},
+                            other = {.abi = ASC_MIXING_ABI, .name = "other", .forward = pass_through,
+                                     .init = make_one, .outputs = misspelt};
+    asc_mixing_register(ctx, &zeroed);
+    asc_mixing_register(ctx, &other);
+    asc_lm *lm = asc_lm_new(ctx, "{\"mix\":\"zeroed\",\"d_model\":8,\"layers\":1,\"vocab\":5,\"block\":4,"
+                            "\"zero_init\":true}", ASC_F64, 1);
+    no_error();
+    const double *w = asc_data(asc_params_find(asc_lm_params(lm), "blocks.0.mix.w"));
+    ck_assert(w[0] == 0 && w[1] == 0 && w[2] == 0 && w[3] == 0);
+    asc_lm_free(lm);
+    ck_assert_ptr_null(asc_lm_new(ctx, "{\"mix\":\"other\",\"d_model\":8,\"layers\":1,\"vocab\":5,\"block\":4,"
+                                  "\"zero_init\":true}", ASC_F64, 1));
+    expect_error_with(ASC_ERR_ARG, "other: none of its outputs, 'v' the first, is a parameter of it");
 }
 END_TEST
 
@@ -309,6 +338,7 @@ int main(void)
     TCase *t = tcase_create("own");
     tcase_add_checked_fixture(t, setup_one_thread, teardown);
     tcase_add_loop_test(t, what_cannot_be_made_is_refused, 0, 8);
+    tcase_add_test(t, outputs_that_start_from_zero);
     tcase_add_loop_test(t, what_a_mixing_keeps_and_holds_stays, 0, 4);
     tcase_add_test(t, what_stood_before_stays);
     tcase_add_test(t, what_is_refused_stays);

@@ -166,6 +166,9 @@ int64_t asc_sample_after(asc_ctx *ctx, asc_tensor logits, const int32_t *before,
     if (ASC_NEED(ctx, "sample_after: before sampling", asc_unless_empty(before, n), s)) {
         return -1;
     }
+    if (asc_need_tensor(ctx, logits, "sample", "logits")) {
+        return -1;
+    }
     if (asc_ndim(logits) != 1 || asc_numel(logits) < 1 || asc_numel(logits) > INT32_MAX) {
         char got[ASC_SHAPE_TEXT];
         asc_array a = asc_array_of(logits);
