@@ -54,7 +54,7 @@ static const struct {
 };
 enum { N = sizeof table / sizeof *table };
 
-enum { WORD = 64 };
+enum { WORD = 64, SHORTEST = 5 };
 
 /* `name` with underscores, as the table has it; false: no name is like that. */
 static bool spell(const char *name, char word[WORD])
@@ -94,7 +94,8 @@ const char *asc_setting_synonym_guess(const char *name)
             size_t n = strcspn(at, " ");
             memcpy(word, at, n);
             word[n] = '\0';
-            if (asc_name_close(spelled, word) && asc_name_distance(spelled, word) < least) {
+            bool long_enough = n >= SHORTEST; /* of two letters a slip is anything */
+            if (long_enough && asc_name_close(spelled, word) && asc_name_distance(spelled, word) < least) {
                 least = asc_name_distance(spelled, word);
                 best = table[i].key;
             }

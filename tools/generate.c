@@ -29,7 +29,7 @@ struct args {
 
 static const cli_option options[] = {
     {"prompt", 'p', "TEXT", CLI_TEXT, offsetof(struct args, prompt), 0, 0,
-     "text to continue, as the second argument; - reads standard input"},
+     "text to continue, as the second argument; - reads standard input, less the newline at its end"},
     {"prompt-file", 'f', "FILE", CLI_TEXT, offsetof(struct args, prompt_file), 0, 0,
      "text to continue, less the newline at its end; - reads standard input"},
     {"interactive", 'i', NULL, CLI_FLAG, offsetof(struct args, interactive), 0, 0,

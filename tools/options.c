@@ -375,20 +375,28 @@ const char *cli_kind_name(const cli_command *kind)
     return strchr(kind->name, ' ') + 1;
 }
 
-static _Noreturn void refuse_kind(const char *word, const cli_command *const *kinds)
+/* The kind that a word nearly names; or NULL. */
+static const char *guess_kind(const char *word, const cli_command *const *kinds)
 {
     enum { MOST = 32 };
     const char *names[MOST + 1] = {NULL};
-    char text[400];
-    asc_name_list list = asc_list_begin(text, sizeof text);
     for (int i = 0; kinds[i] && i < MOST; i++) {
         names[i] = cli_kind_name(kinds[i]);
-        asc_list_add(&list, names[i], !kinds[i + 1]);
     }
-    const char *guess = word ? asc_name_guess(word, names) : NULL;
+    return asc_name_guess(word, names);
+}
+
+static _Noreturn void refuse_kind(const char *word, const cli_command *const *kinds)
+{
+    char text[400];
+    asc_name_list list = asc_list_begin(text, sizeof text);
+    for (int i = 0; kinds[i]; i++) {
+        asc_list_add(&list, cli_kind_name(kinds[i]), !kinds[i + 1]);
+    }
     if (!word) {
         cli_wrong_usage("KIND (%s) is missing; see --help", text);
     }
+    const char *guess = guess_kind(word, kinds);
     cli_wrong_usage(guess ? "unknown kind '%s'; did you mean '%s'?" : "unknown kind '%s'; expected %s", word,
                     guess ? guess : text);
 }
@@ -415,6 +423,13 @@ static const cli_command *find_kind(const cli_command *const *kinds, const char 
     return *kinds;
 }
 
+/* Whether a word is nearly a kind's name, and neither that of a file. */
+static bool is_misspelt_kind(const char *word, const cli_command *const *kinds)
+{
+    return *word != '-' && !strpbrk(word, "./") && !find_kind(kinds, word) && guess_kind(word, kinds) &&
+           access(word, F_OK) != 0;
+}
+
 /* The first word that names a kind is the one. Before it stand options and files. */
 int cli_run_kind(const cli_command *command, const cli_command *const *kinds, int argc, char **argv)
 {
@@ -422,7 +437,7 @@ int cli_run_kind(const cli_command *command, const cli_command *const *kinds, in
     if (argc > 1 && strcmp(argv[1], "help") == 0) { /* as `ascgrad help COMMAND KIND` */
         static char help[] = "--help";
         argv[1] = help;
-    } else if (argc > 1 && argv[1][0] != '-' && !find_kind(kinds, argv[1]) && access(argv[1], F_OK)) {
+    } else if (argc > 1 && is_misspelt_kind(argv[1], kinds)) {
         refuse_kind(argv[1], kinds);
     }
     for (int i = 1; i < argc; i++) {

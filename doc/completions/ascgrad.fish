@@ -129,7 +129,7 @@ complete -c ascgrad -n '__ascgrad_at eval' -l verbose -s v -d 'more of it, and w
 complete -c ascgrad -n '__ascgrad_at eval' -s h -l help -d 'print the help'
 complete -c ascgrad -n __ascgrad_first -a generate -d 'continues a prompt'
 complete -c ascgrad -n '__ascgrad_at generate' -F
-complete -c ascgrad -n '__ascgrad_at generate' -l prompt -s p -x -d 'text to continue, as the second argument; - reads standard input'
+complete -c ascgrad -n '__ascgrad_at generate' -l prompt -s p -x -d 'text to continue, as the second argument; - reads standard input, less the newline at its end'
 complete -c ascgrad -n '__ascgrad_at generate' -l prompt-file -s f -r -F -d 'text to continue, less the newline at its end; - reads standard input'
 complete -c ascgrad -n '__ascgrad_at generate' -l interactive -s i -d 'each line of standard input is a prompt; Ctrl-C stops a continuation, Ctrl-D ends'
 complete -c ascgrad -n '__ascgrad_at generate' -l tokens -s n -x -d 'tokens to write (100)'

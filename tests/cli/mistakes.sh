@@ -246,7 +246,7 @@ done <<'END'
 2 bench => KIND (train, layer, ops, scaling, generate, encode or startup) is missing
 2 bench fast => unknown kind 'fast'; expected train, layer, ops
 2 stats foo pair list.json list.json => got 'foo', expected pair, mcnemar
-2 experiment foo run other.json => unknown kind 'foo'; expected
+3 nli missing eval => missing: there is no such run or file
 2 nli trian eval run => unknown kind 'trian'; did you mean 'train'?
 2 bench train --lengths 4 => --lengths is an option of bench layer, not of bench train
 2 bench train --set vocab=5 => --set: vocab is an option here: --vocab 5

@@ -124,6 +124,12 @@ lines out 6
 status 1 "$ASCGRAD" bench ops --plugin segfault.so --seconds 0 --json
 has out '"op": "x_log_x", "error": "ended by signal 11'
 fi
+sed "s/$loop/if (call->in[0].numel > 0) { return asc_call_fail(call, \"not today\"); } &/" "$example" >fails.c
+build fails
+status 1 "$ASCGRAD" bench ops --plugin fails.so --plugin second.so --seconds 0
+has err '^ascgrad bench ops: x_log_x: not today$'
+has out '^x_log_x  *fails: its message stands on standard error$'
+has out '^xlogx .* % memory '
 wild aborts 1 '^x_log_x  *FAIL  ended by signal 6, ' "s/$loop/extern void abort(void); abort(); &/"
 wild leaves 1 '^x_log_x  *FAIL  ended the process, exit status 0$' "s/$loop/extern void exit(int); exit(0); &/"
 wild endless 1 '^x_log_x  *FAIL  no sign for 0.5 s$' "s/$loop/for (volatile int k = 1; k;) { } &/" --limit 0.5

@@ -231,6 +231,9 @@ static int tell_row(void *user, asc_ctx *ctx, const asc_op *op, FILE *to)
     int status = measure_op(j, op, &row);
     if (status == CLI_OK) {
         apart_tell(to, "row", row);
+    } else if (status == CLI_USAGE && op->bench) { /* an error of its own, which has been told: others are timed */
+        apart_tell(to, "failed", json_string(op->name));
+        status = CLI_FAILED;
     }
     return status;
 }
@@ -254,6 +257,10 @@ static void hear(void *user, const char *name, const json_t *value)
     }
     if (strcmp(name, "untimed") == 0) {
         enter_why(j, json_string_value(value), "skipped", "skipped: its descriptor has no call to time (`bench`)");
+        return;
+    }
+    if (strcmp(name, "failed") == 0) {
+        enter_why(j, json_string_value(value), "error", "fails: its message stands on standard error");
         return;
     }
     bool first = j->threads == 0;

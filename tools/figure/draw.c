@@ -255,7 +255,7 @@ bool figure_is_strange(const char *path)
 {
     char line[sizeof FIGURE_COLUMNS + 1] = "";
     FILE *file = asc_file_read(path);
-    bool strange = file && !(fgets(line, sizeof line, file) && strcmp(line, FIGURE_COLUMNS "\n") == 0);
+    bool strange = file && fgets(line, sizeof line, file) && strcmp(line, FIGURE_COLUMNS "\n") != 0;
     if (file) {
         fclose(file);
     }

@@ -134,7 +134,7 @@ unsigned figure_format(const char *name, size_t n);
  * CLI_IO, once all else is written, with one message for the whole program. */
 int figure_end(figure *f, asc_ctx *ctx, const char *stem, unsigned formats, json_t *files);
 
-/* Whether the file of that name is there, and is no figure's table. */
+/* Whether the file of that name has something in it, and is no figure's table. */
 bool figure_is_strange(const char *path);
 
 /* Writes the table to the file of that name, and ends the figure. */

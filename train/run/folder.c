@@ -52,7 +52,8 @@ static bool is_claim(const char *name)
     return strncmp(name, ASC_FOLDER_CLAIM, n) == 0 && (name[n] == 0 || name[n] == '.');
 }
 
-/* Whether a start that was killed may have left a file of this name: before config.json is there, nothing else is. */
+/* Whether a start that was killed may have left a file of this name: before config.json is there, nothing else is, but
+ * for vocab.txt. */
 static bool early(const char *name)
 {
     static const char *const names[] = {".", "..", "vocab.txt.tmp", "config.json.tmp"};

@@ -147,28 +147,30 @@ _go_on = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)(_watcher.send)
 
 
 class hearing:
-    """with hearing(function) as heard: calls of a callback of several arguments, as which ctypes enters `function`.
+    """with lock, hearing(function) as heard: calls of a callback of several arguments, as which ctypes enters
+    `function`.
 
     A signal's handler may raise at that entry, of which ctypes tells sys.unraisablehook alone; here it is raised behind
     the call. A callback asks `heard.raised` whether it is to go on."""
 
     def __init__(self, function):
-        self.function, self.raised = function, None
+        self.function, self.raised, self._was = function, None, sys.unraisablehook
 
     def __enter__(self):
-        lock.acquire()
-        self._was, sys.unraisablehook = sys.unraisablehook, self._hear
+        sys.unraisablehook = self._hear
         return self
 
     def _hear(self, unraisable):
-        if unraisable.object is self.function:
+        """Also once it is over, where a handler has kept __exit__ from its end."""
+        ours = unraisable.object is self.function  # of newer Pythons the message alone has it
+        ours |= unraisable.object is None and repr(self.function) in (unraisable.err_msg or "")
+        if ours:
             self.raised = self.raised or unraisable.exc_value.with_traceback(None)
         else:
             self._was(unraisable)
 
     def __exit__(self, *_):
         sys.unraisablehook = self._was
-        lock.release()
         if self.raised:
             raise self.raised from None
 

@@ -203,10 +203,10 @@ class LM(Owned):
     def set_recompute(self, recompute: bool) -> None:
         """Whether the backward pass computes the blocks again, for less memory. A model that ever does stays until the
         process ends, as a pass may outlive its last user; what it carries goes on behind that pass."""
-        if recompute:
-            RECOMPUTED.add(self)
         with lock:
             lib.asc_lm_set_recompute(self.pointer, recompute)
+            if recompute:
+                RECOMPUTED.add(self)
 
     def project(self) -> None:
         """Brings parameters back to where they have a meaning; after each step of an optimiser."""
@@ -278,7 +278,7 @@ class LM(Owned):
         taking = TOKENS(take)
         if losses:
             options.tokens = ctypes.cast(taking, ctypes.c_void_p)
-        with self._as_evaluated(), hearing(take) as heard:
+        with self._as_evaluated(), lock, hearing(take) as heard:
             call(lib.asc_evaluate, self.pointer, split.pointer, ctypes.byref(options), ctypes.byref(found))
         values = {name: getattr(found, name) for name, _ in found._fields_}
         if losses:

@@ -24,6 +24,7 @@ from ._library import (
     call,
     hearing,
     lib,
+    lock,
     log,
     mode,
     quick,
@@ -181,7 +182,7 @@ def runs(folder: File) -> List[Run]:
         found.append(os.fsdecode(path))
         return True
 
-    with hearing(take):
+    with lock, hearing(take):
         call(lib.asc_runs_find, folder, FOUND(take), None)
     return [Run(path) for path in found]
 

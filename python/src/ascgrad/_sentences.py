@@ -11,7 +11,19 @@ import numpy
 from . import _c
 from ._data import Tokenizer, encoded
 from ._given import ABSENT, shown, struct, whole
-from ._library import ArgumentError, ArgumentIndexError, ArgumentTypeError, Owned, ask, call, hearing, lib, log, text
+from ._library import (
+    ArgumentError,
+    ArgumentIndexError,
+    ArgumentTypeError,
+    Owned,
+    ask,
+    call,
+    hearing,
+    lib,
+    lock,
+    log,
+    text,
+)
 from ._tensor import NULL, Tensor, as_tensor, result_of
 from ._types import Array, File, Input
 
@@ -193,7 +205,7 @@ class Encoder(Owned):
             ctypes.memmove(states.ctypes.data + i * states.strides[0], rows, n * states.strides[1])
             return _c.ASC_ERR_INTERRUPTED if heard.raised else _c.ASC_OK
 
-        with hearing(take) as heard:
+        with lock, hearing(take) as heard:
             ask(lib.asc_encoder_encode, self.pointer, sentences.pointer, ctypes.byref(pooling), TAKE(take), None)
         return states.reshape(len(texts), self.dim) if pool in ("mean", "cls") else (states, lengths)
 
