@@ -151,7 +151,7 @@ static asc_status check_outputs(asc_call *call)
     return ASC_OK;
 }
 
-/* infer has declared every output. */
+/* infer has declared every output, and in no scope of its own. */
 static asc_status check_declared(asc_call *call)
 {
     const asc_engine *e = call->engine;
@@ -159,8 +159,29 @@ static asc_status check_declared(asc_call *call)
         if (!e->out[i]) {
             return asc_call_fail(call, "infer declared no output %d", i);
         }
+        if (!e->out[i]->owned) {
+            char text[100];
+            snprintf(text, sizeof text, "infer declared output %d in a scope of its own, with which it went", i);
+            return asc_call_fail_as(call, ASC_ERR_STATE, text);
+        }
     }
     return ASC_OK;
+}
+
+static asc_status infer_and_forward(asc_call *call, const asc_tape *tape)
+{
+    asc_ctx *ctx = call->ctx;
+    asc_engine *e = call->engine;
+    asc_fence fence = asc_fence_begin(ctx);
+    asc_status status = call->op->infer(call);
+    e->inferred = true;
+    if (!status && !ctx->status && asc_scopes_begun(ctx) == fence.scopes && !(status = check_declared(call)) &&
+        !tape->rehearsal) {
+        status = call->op->forward(call);
+    }
+    asc_fail(ctx, status, "%s: failed without a message", call->op->name);
+    asc_call_unfence(call, fence, "infer or forward");
+    return ctx->status; /* also of what they called, and passed over */
 }
 
 /* In a rehearsal masks and lengths, which some counts follow from, have no values. */
@@ -219,24 +240,12 @@ static asc_status run(asc_call *call, const asc_tensor *inputs, int n_in, const 
     if (call->op->flags & ASC_OP_RANDOM) {
         draw_key(call);
     }
-    status = call->op->infer(call);
-    asc_engine *e = call->engine;
-    e->inferred = true;
-    if (!status && !call->ctx->status && asc_scopes_begun(call->ctx) == e->scopes &&
-        !(status = check_declared(call)) && !tape->rehearsal) {
-        status = call->op->forward(call);
-    }
-    asc_fail(call->ctx, status, "%s: failed without a message", call->op->name);
-    if (call->ctx->status) {
-        return call->ctx->status; /* also of what infer and forward called, and passed over */
-    }
-    if (asc_scopes_begun(call->ctx) != e->scopes) {
-        return ASC_ERR_STATE; /* asc_call_balance says why, when the outputs are gone */
-    }
-    if (tape->check_nan && !tape->rehearsal && (status = check_outputs(call))) {
+    if ((status = infer_and_forward(call, tape)) ||
+        (tape->check_nan && !tape->rehearsal && (status = check_outputs(call)))) {
         return status;
     }
     if (call->op->flops) {
+        asc_engine *e = call->engine;
         tape->flops += e->flops = count_flops(call, tape->rehearsal);
     }
     if (!flows) {
@@ -265,7 +274,7 @@ asc_status asc_apply_into(asc_ctx *ctx, const asc_op *op, const asc_tensor *inpu
         }
         return status;
     }
-    asc_engine engine = {.scopes = asc_scopes_begun(ctx)};
+    asc_engine engine = {0};
     asc_call call = {.ctx = ctx, .op = op, .attrs = op->attrs_size ? attrs : NULL, .n_out = op->n_out,
                      .engine = &engine};
     status = ctx->status; /* an earlier builder failed: this one has nothing to build on */
@@ -283,12 +292,10 @@ asc_status asc_apply_into(asc_ctx *ctx, const asc_op *op, const asc_tensor *inpu
     }
     for (int i = 0; i < op->n_out; i++) {
         out[i] = status ? asc_null() : asc_handle(engine.out[i]);
-        if (status && engine.out[i]) {
-            asc_release(asc_handle(engine.out[i]));
+        if (status) {
+            asc_disown(asc_handle(engine.out[i]));
         }
-    }
-    if (asc_scopes_begun(ctx) != engine.scopes) {
-        asc_call_balance(&call, "infer or forward");
+        asc_node_unref(engine.out[i]);
     }
     return status;
 }

@@ -9,19 +9,11 @@
 
 /* ---- leaves ---- */
 
-/* No tensor, for `function`: an error of the context that it was made in, if that is there. */
-static asc_status refuse(asc_tensor gone, const char *function, const char *argument)
-{
-    asc_ctx *ctx = asc_ctx_of(gone);
-    asc_status status = asc_is_null(gone) ? ASC_ERR_ARG : ASC_ERR_STATE;
-    return ctx ? asc_need_tensor(ctx, gone, function, argument) : status;
-}
-
 asc_status asc_require_grad(asc_tensor t, bool require)
 {
     asc_node *n = asc_node_of(t);
     if (!n) {
-        return refuse(t, "require_grad", "t");
+        return asc_refuse_gone(t, "require_grad", "t");
     }
     if (require && !asc_is_floating(n->array.dtype)) {
         return asc_fail(n->ctx, ASC_ERR_ARG, "require_grad: dtype is %s, expected f32 or f64",
@@ -43,9 +35,9 @@ asc_status asc_on_grad(asc_tensor t, asc_grad_hook *hook, void *user)
 {
     asc_node *n = asc_node_of(t);
     if (!n) {
-        return refuse(t, "on_grad", "t");
+        return asc_refuse_gone(t, "on_grad", "t");
     }
-    if (!n->requires_grad) {
+    if (hook && !n->requires_grad) {
         return asc_fail(n->ctx, ASC_ERR_ARG, "on_grad: the tensor is no leaf that requires its gradient");
     }
     n->hook = hook;
@@ -73,7 +65,7 @@ asc_status asc_grad_into(asc_tensor leaf, asc_tensor where, bool holds)
     asc_node *n = asc_node_of(leaf), *to = asc_node_of(where);
     if (!n) {
         return to && asc_is_null(leaf) ? asc_need_tensor(to->ctx, leaf, "grad_into", "leaf")
-                                       : refuse(leaf, "grad_into", "leaf");
+                                       : asc_refuse_gone(leaf, "grad_into", "leaf");
     }
     const asc_tape *tape = n->ctx->tape.state;
     if (!n->requires_grad || (tape && tape->passing)) {
@@ -105,7 +97,9 @@ asc_status asc_grad_into(asc_tensor leaf, asc_tensor where, bool holds)
 
 static void zero(void *data, const asc_array *a)
 {
-    memset(data, 0, asc_array_bytes(a));
+    if (data) {
+        memset(data, 0, asc_array_bytes(a));
+    }
 }
 
 /* ---- one record ---- */
@@ -179,14 +173,12 @@ static asc_status open_input_grads(asc_call *call, const asc_tape *tape, const a
             continue;
         }
         bool fresh = true;
-        void *data;
+        void *data = NULL;
         if (first_of(r, i) < i) {
             again[i] = asc_storage_new(call->ctx, asc_array_bytes(&r->slots[i].array));
             data = again[i] ? again[i]->data : NULL;
-        } else {
-            data = asc_grad_target(call->ctx, edge, &fresh);
         }
-        if (!data) {
+        if (first_of(r, i) < i ? !again[i] : asc_grad_target(call->ctx, edge, &data, &fresh) != ASC_OK) {
             return ASC_ERR_MEMORY;
         }
         contiguous_like(&call->grad_in[i], &r->slots[i].array, data);
@@ -264,7 +256,7 @@ static asc_status check_input_grads(asc_call *call)
 
 static asc_status run_record(asc_ctx *ctx, asc_tape *tape, const asc_record *r)
 {
-    asc_engine engine = {.flops = r->flops, .inferred = true, .scopes = asc_scopes_begun(ctx)};
+    asc_engine engine = {.flops = r->flops, .inferred = true};
     asc_call call = {.ctx = ctx, .op = r->op, .attrs = r->attrs, .n_in = r->n_in, .n_out = r->n_out,
                      .n_saved = r->n_saved, .wants_grad = true, .engine = &engine};
     memcpy(call.random, r->random, sizeof call.random);
@@ -276,9 +268,10 @@ static asc_status run_record(asc_ctx *ctx, asc_tape *tape, const asc_record *r)
     status = status ? status : open_input_grads(&call, tape, r, again);
     status = status || tape->rehearsal ? status : check_apart(&call, r);
     if (!status && !tape->rehearsal) {
+        asc_fence fence = asc_fence_begin(ctx);
         status = asc_fail(ctx, r->op->backward(&call), "%s: backward failed without a message", r->op->name);
+        asc_call_unfence(&call, fence, "backward");
     }
-    asc_call_balance(&call, "backward");
     status = status ? status : ctx->status; /* of something that backward called */
     join_input_grads(&call, r, again, !status && !tape->rehearsal);
     asc_call_drop_scratch(&call, 0);
@@ -372,8 +365,8 @@ static asc_status seed(asc_ctx *ctx, asc_node *loss, asc_tensor cotangent)
     }
     bool fresh;
     asc_edge edge = asc_edge_of(loss);
-    void *data = asc_grad_target(ctx, &edge, &fresh);
-    if (!data) {
+    void *data;
+    if (asc_grad_target(ctx, &edge, &data, &fresh)) {
         return ASC_ERR_MEMORY;
     }
     if (!fresh) {
@@ -419,8 +412,9 @@ asc_status asc_backward(asc_ctx *ctx, asc_tensor loss, asc_tensor cotangent, boo
     if (!tape) {
         return ASC_ERR_MEMORY;
     }
-    if (tape->passing) {
-        return asc_fail(ctx, ASC_ERR_STATE, "backward: called from within a backward pass");
+    if (tape->passing || tape->segment) {
+        return asc_fail(ctx, ASC_ERR_STATE, "backward: called from within %s",
+                        tape->passing ? "a backward pass" : "a function of asc_recompute");
     }
     if (n->record && n->record->freed) {
         return asc_fail(ctx, ASC_ERR_STATE, "backward: the tape was freed by an earlier backward pass, which did not "

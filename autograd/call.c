@@ -78,10 +78,9 @@ asc_status asc_check_finite(asc_call *call, const asc_array *a, const char *what
 
 /* ---- scopes ---- */
 
-void asc_call_balance(asc_call *call, const char *names)
+void asc_call_unfence(asc_call *call, asc_fence fence, const char *names)
 {
-    const asc_engine *e = call->engine;
-    const char *did = asc_balance_scopes(call->ctx, e->scopes);
+    const char *did = asc_fence_end(call->ctx, fence);
     if (did) {
         char text[100];
         snprintf(text, sizeof text, "%s %s", names, did);
@@ -117,15 +116,10 @@ static asc_status declare(asc_call *call, asc_array *a, const char *what, int i,
         return asc_call_fail(call, "%s %d is declared without a shape", what, i);
     }
     char text[ASC_SHAPE_TEXT];
-    asc_array wanted = {.ndim = ndim};
-    bool negative = false;
-    for (int d = 0; d < ndim; d++) {
-        wanted.shape[d] = shape[d];
-        negative = negative || shape[d] < 0;
-    }
+    bool negative = asc_shape_below_0(ndim, shape, text);
     return asc_call_fail(call, negative ? "%s %d would be %s, expected sizes of at least 0"
                                         : "%s %d would be %s, more bytes than there are",
-                         what, i, asc_shape_text(&wanted, text));
+                         what, i, text);
 }
 
 static bool same_kind(const asc_array *a, const asc_array *b)
@@ -174,6 +168,7 @@ asc_status asc_call_output(asc_call *call, int i, asc_dtype dtype, int ndim, con
         return ASC_ERR_MEMORY;
     }
     e->out[i]->storage = s;
+    asc_node_ref(e->out[i]);
     return ASC_OK;
 }
 
@@ -235,6 +230,7 @@ asc_status asc_call_view(asc_call *call, int64_t offset, int ndim, const int64_t
     }
     e->out[0]->storage = e->packed[0] ? e->packed[0] : e->in[0]->storage;
     asc_storage_ref(e->out[0]->storage);
+    asc_node_ref(e->out[0]);
     return ASC_OK;
 }
 

@@ -159,26 +159,33 @@ static asc_status check_bits(asc_ctx *ctx, const char *by, const asc_op *op)
     return ASC_OK;
 }
 
+#define WHOLE 0x1p53 /* up to here all whole numbers are doubles */
+
 /* What is wrong with input i of a sample, into text; else NULL. */
 static const char *fault_of(const asc_sample_input *s, int i, char text[200])
 {
-    bool ranges = s->kind == 'u' || s->kind == 'i', negative = false;
+    bool negative = false;
     asc_array a = {.ndim = s->ndim};
     char shape[ASC_SHAPE_TEXT];
     for (int d = 0; d < s->ndim && d < ASC_MAX_DIMS; d++) {
         a.shape[d] = s->shape[d];
         negative = negative || s->shape[d] < 0;
     }
-    if (!strchr("fuib=", s->kind)) {
+    if (s->ndim < 0 || s->ndim > ASC_MAX_DIMS) {
+        snprintf(text, 200, "has %d dimensions, expected 0 to %d", s->ndim, ASC_MAX_DIMS);
+    } else if (!s->kind) {
+        return NULL;
+    } else if (!strchr("fuib=", s->kind)) {
         snprintf(text, 200, "has kind '%c', expected f, u, i, b or =", s->kind);
     } else if (s->kind == '=') {
         if (s->lo >= 0 && s->lo < i) {
             return NULL;
         }
         asc_snprintf(text, 200, "is to be the same as input %g, expected one before it", s->lo);
-    } else if (s->ndim < 0 || s->ndim > ASC_MAX_DIMS) {
-        snprintf(text, 200, "has %d dimensions, expected 0 to %d", s->ndim, ASC_MAX_DIMS);
-    } else if (ranges && !(isfinite(s->lo) && isfinite(s->hi) && s->lo <= s->hi)) {
+    } else if (s->kind == 'i' && !(fabs(s->lo) <= WHOLE && fabs(s->hi) <= WHOLE && s->lo <= s->hi)) {
+        asc_snprintf(text, 200, "has lo %g and hi %g, expected whole numbers of at most 2^53, lo no larger than hi",
+                     s->lo, s->hi);
+    } else if (s->kind == 'u' && !(isfinite(s->lo) && isfinite(s->hi) && s->lo <= s->hi)) {
         asc_snprintf(text, 200, "has lo %g and hi %g, expected numbers, lo no larger than hi", s->lo, s->hi);
     } else if (s->kind == 'b' && !(s->hi >= 0 && s->hi <= 1)) {
         asc_snprintf(text, 200, "has hi %g, expected a probability", s->hi);
@@ -203,7 +210,7 @@ static asc_status check_sample(asc_ctx *ctx, const char *by, const asc_op *op, c
             return asc_fail(ctx, ASC_ERR_ARG, "%s: %s: %s: input %d is given, expected at most %d inputs", by, op->name,
                             which, i, most);
         }
-        const char *fault = s->kind ? fault_of(s, i, text) : NULL;
+        const char *fault = fault_of(s, i, text);
         if (fault) {
             return asc_fail(ctx, ASC_ERR_ARG, "%s: %s: %s: %s %s", by, op->name, which, asc_input_name(op, i, name),
                             fault);

@@ -97,20 +97,22 @@ typedef struct asc_tape {
     asc_observer *observer; /* NULL: none */
     void *observer_user;
     const asc_span *span;   /* the innermost one that is watched */
+    const asc_span **spans; /* all that are, the outermost first: addresses, as one that was not ended may be gone */
+    size_t n_spans, cap_spans;
     int call_depth;         /* calls that are watched and not at their end */
 } asc_tape;
 
 /* A call while it runs. */
 enum { ASC_MAX_SCRATCH = 32 };
 typedef struct asc_engine {
-    asc_node *in[ASC_MAX_IN], *out[ASC_MAX_OUT];
+    asc_node *in[ASC_MAX_IN];
+    asc_node *out[ASC_MAX_OUT];         /* with a reference */
     asc_node *into[ASC_MAX_OUT];        /* whose memory an output is to be written to; NULL: new memory */
     asc_storage *packed[ASC_MAX_IN];    /* contiguous copies of strided inputs */
     asc_storage *saved[ASC_MAX_SAVED];
     asc_storage *scratch[ASC_MAX_SCRATCH];
     int n_scratch;
     bool inferred;                      /* infer has run: nothing is declared any more */
-    size_t scopes;                      /* that had begun before the call */
     uint32_t operands;                  /* inputs that backward reads as operands of products alone */
     double flops;                       /* op->flops of the forward call */
 } asc_engine;
@@ -146,9 +148,9 @@ asc_record *asc_waiting_take(asc_tape *tape, uint64_t from); /* none below numbe
 /* gradients.c */
 /* Makes the storage of a leaf's gradient, unless it is there. */
 asc_status asc_leaf_grad(asc_node *leaf);
-/* Where the gradient goes that comes along an edge, made if it has to be; *fresh: nothing is there yet. NULL with the
- * error set. */
-void *asc_grad_target(asc_ctx *ctx, const asc_edge *edge, bool *fresh);
+/* *data: where the gradient goes that comes along an edge, made if it has to be, and NULL for one without elements that
+ * lies nowhere; *fresh: nothing is there yet. ASC_ERR_MEMORY. */
+asc_status asc_grad_target(asc_ctx *ctx, const asc_edge *edge, void **data, bool *fresh);
 /* to += from, both of the shape and dtype of `like`. */
 void asc_grad_add(const asc_array *like, void *to, const void *from);
 
@@ -177,8 +179,8 @@ asc_status asc_op_check(asc_ctx *ctx, const char *by, const asc_op *op);
 asc_status asc_op_check_call(asc_ctx *ctx, const asc_op *op);
 
 /* call.c */
-/* asc_balance_scopes of the op's functions, which `names` names, as an error. */
-void asc_call_balance(asc_call *call, const char *names);
+/* asc_fence_end of the op's functions, which `names` names, as an error. */
+void asc_call_unfence(asc_call *call, asc_fence fence, const char *names);
 void asc_call_drop_scratch(asc_call *call, int kept); /* all but the first ones */
 /* asc_call_fail of any status, with a text that is whole. */
 asc_status asc_call_fail_as(asc_call *call, asc_status status, const char *text);

@@ -29,12 +29,12 @@ asc_status asc_leaf_grad(asc_node *leaf)
     return ASC_OK;
 }
 
-static void *leaf_grad_target(asc_node *leaf, bool *fresh)
+static asc_status find_leaf_grad(asc_node *leaf, void **data, bool *fresh)
 {
     asc_tape *tape = leaf->ctx->tape.state;
     *fresh = !leaf->has_grad;
     if (asc_leaf_grad(leaf)) {
-        return NULL;
+        return ASC_ERR_MEMORY;
     }
     leaf->has_grad = true;
     if (leaf->hook && !leaf->reached) {
@@ -44,13 +44,14 @@ static void *leaf_grad_target(asc_node *leaf, bool *fresh)
         asc_node_ref(leaf);
     }
     asc_storage_add_gradient(leaf->grad->storage, &leaf->grad->array);
-    return leaf->grad->array.data;
+    *data = leaf->grad->array.data;
+    return ASC_OK;
 }
 
-void *asc_grad_target(asc_ctx *ctx, const asc_edge *edge, bool *fresh)
+asc_status asc_grad_target(asc_ctx *ctx, const asc_edge *edge, void **data, bool *fresh)
 {
     if (edge->leaf) {
-        return leaf_grad_target(edge->leaf, fresh);
+        return find_leaf_grad(edge->leaf, data, fresh);
     }
     asc_slot *out = asc_output_slot(edge);
     *fresh = out->grad == NULL;
@@ -58,10 +59,11 @@ void *asc_grad_target(asc_ctx *ctx, const asc_edge *edge, bool *fresh)
         out->grad = asc_storage_new(ctx, asc_array_bytes(&out->array));
     }
     if (!out->grad) {
-        return NULL;
+        return ASC_ERR_MEMORY;
     }
     asc_waiting_add(ctx->tape.state, edge->record);
-    return out->grad->data;
+    *data = out->grad->data;
+    return ASC_OK;
 }
 
 /* ---- float, and f64.awk makes the same for double ---- */

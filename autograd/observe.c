@@ -136,23 +136,38 @@ asc_status asc_set_observer(asc_ctx *ctx, asc_observer *observer, void *user)
 
 /* ---- spans ---- */
 
+/* By its address alone: a function that returns early out of a span leaves one that is gone. */
+static bool is_open(const asc_tape *tape, const asc_span *span)
+{
+    size_t i = 0;
+    while (i < tape->n_spans && tape->spans[i] != span) {
+        i++;
+    }
+    return i < tape->n_spans;
+}
+
+static void forget_spans(asc_tape *tape)
+{
+    tape->span = NULL;
+    tape->n_spans = 0;
+}
+
 void asc_span_begin(asc_ctx *ctx, asc_span *span, const char *name)
 {
     if (ASC_NEED(ctx, "span_begin: span name", span, name)) {
         return;
     }
-    asc_tape *open = ctx->tape.state;
-    if (open && open->span == span) {
-        open->span = NULL;
+    asc_tape *tape = ctx->tape.state;
+    if (tape && is_open(tape, span)) {
+        forget_spans(tape);
         asc_fail(ctx, ASC_ERR_STATE, "span_begin: %s has begun, and not ended", name);
     }
     *span = (asc_span){.name = name, .start_s = NAN};
-    if (watched(ctx)) {
-        asc_tape *tape = ctx->tape.state;
+    if (watched(ctx) && asc_grow(ctx, &tape->spans, &tape->cap_spans, tape->n_spans + 1, sizeof *tape->spans)) {
         span->outer = tape->span;
         span->start_s = asc_clock();
         span->work_s = asc_work_seconds(ctx, span->start_s);
-        tape->span = span;
+        tape->spans[tape->n_spans++] = tape->span = span;
     }
 }
 
@@ -164,13 +179,14 @@ void asc_span_end(asc_ctx *ctx, asc_span *span)
     asc_tape *tape = ctx->tape.state;
     if (!tape || tape->span != span) { /* those outside of it may be gone */
         if (tape) {
-            tape->span = NULL;
+            forget_spans(tape);
         }
         asc_fail(ctx, ASC_ERR_STATE, "span_end: %s is not the last that was begun and not ended",
                  span->name ? span->name : "the span");
         return;
     }
     tape->span = span->outer;
+    tape->n_spans--;
     if (watched(ctx)) {
         tell(ctx, &(asc_event){.name = span->name, .start_s = span->start_s, .work_s = span->work_s,
                                .status = ctx->status});

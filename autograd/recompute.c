@@ -75,12 +75,12 @@ static asc_status call_function(asc_ctx *ctx, const asc_again *again, const asc_
     asc_tensor outputs[ASC_MAX_OUT] = {{0}};
     const char *label = ctx->label;
     bool recording = ctx->recording;
-    size_t scopes = asc_scopes_begun(ctx);
+    asc_fence fence = asc_fence_begin(ctx);
     asc_status status = again->fn(ctx, again->user, inputs, outputs);
     ctx->label = label;
     ctx->recording = recording;
     asc_fail(ctx, status, "recompute: the function failed without a message");
-    const char *did = asc_balance_scopes(ctx, scopes);
+    const char *did = asc_fence_end(ctx, fence);
     if (did) {
         asc_fail(ctx, ASC_ERR_STATE, "recompute: the function %s", did);
     }
@@ -127,6 +127,14 @@ static asc_status check_call(asc_ctx *ctx, const asc_tensor *inputs, int n_in, i
     return ASC_OK;
 }
 
+/* Of a call that fails, in or outside of a scope. */
+static void take_back(asc_node *const *results, int n_out)
+{
+    for (int i = 0; i < n_out; i++) {
+        asc_disown(asc_handle(results[i]));
+    }
+}
+
 /* The results become tensors of the caller's scope. */
 static asc_status hand_out(asc_ctx *ctx, const asc_tape *tape, asc_node **results, int n_out)
 {
@@ -137,10 +145,12 @@ static asc_status hand_out(asc_ctx *ctx, const asc_tape *tape, asc_node **result
         }
         asc_node *to = asc_node_new(ctx, &from->array);
         if (!to) {
+            take_back(results, i);
             return ASC_ERR_MEMORY;
         }
         to->storage = from->storage;
         asc_storage_ref(to->storage);
+        to->cut = from->cut;
         to->flows = tape->segment && asc_wants_grad(from) ? tape->segment->number : 0; /* nested */
         asc_node_ref(to);
         asc_node_unref(from);
@@ -215,6 +225,7 @@ asc_status asc_recompute(asc_ctx *ctx, asc_recompute_fn *fn, void *user, const a
     status = run_first(ctx, tape, kept ? &segment : NULL, &again, in, n_out, results);
     if (kept && !status && segment.flows) {
         status = record(ctx, &segment, &again, in, n_in, results, n_out);
+        take_back(results, status ? n_out : 0);
     }
     if (kept && (status || !segment.flows)) {
         asc_tape_forget(ctx);
@@ -307,12 +318,14 @@ static asc_status move_grad(asc_ctx *ctx, asc_slot *from, const asc_edge *edge)
         return ASC_OK;
     }
     bool fresh;
-    void *data = asc_grad_target(ctx, edge, &fresh);
-    if (!data) {
+    void *data;
+    if (asc_grad_target(ctx, edge, &data, &fresh)) {
         return ASC_ERR_MEMORY;
     }
-    if (fresh) {
+    if (fresh && data) {
         memcpy(data, from->grad->data, asc_array_bytes(&from->array));
+    }
+    if (fresh) {
         return ASC_OK;
     }
     asc_grad_add(&from->array, data, from->grad->data);

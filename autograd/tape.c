@@ -90,6 +90,7 @@ static void free_tape(asc_ctx *ctx)
     }
     asc_free(ctx, tape->blocks.chunk, tape->blocks.cap_chunks * sizeof *tape->blocks.chunk);
     asc_free(ctx, tape->seen, tape->cap_seen * sizeof *tape->seen);
+    asc_free(ctx, tape->spans, tape->cap_spans * sizeof *tape->spans);
     asc_free(ctx, tape, sizeof *tape);
     ctx->tape = (asc_tape_hooks){0};
 }

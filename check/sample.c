@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tensor/dtype.h"
 #include "tensor/random.h"
 
 /* ---- values ---- */
@@ -43,16 +44,6 @@ static double draw(const asc_sample_input *s, uint64_t seed, uint64_t stream, ui
 
 /* ---- one tensor ---- */
 
-static void store(asc_dtype dtype, void *data, int64_t i, double v)
-{
-    switch (dtype) {
-    case ASC_F32: ((float *)data)[i] = (float)v; break;
-    case ASC_F64: ((double *)data)[i] = v; break;
-    case ASC_I64: ((int64_t *)data)[i] = (int64_t)v; break;
-    case ASC_U8: ((uint8_t *)data)[i] = (uint8_t)v; break;
-    }
-}
-
 asc_tensor asc_sample_tensor(asc_ctx *ctx, const asc_sample_input *s, const asc_draws *draws)
 {
     asc_dtype dtype = asc_sample_is_real(s) ? draws->real : s->kind == 'i' ? ASC_I64 : ASC_U8;
@@ -60,7 +51,7 @@ asc_tensor asc_sample_tensor(asc_ctx *ctx, const asc_sample_input *s, const asc_
     char *data = asc_data_mut(t);
     int64_t n = data ? asc_numel(t) : 0, period = draws->period > 0 && draws->period < n ? draws->period : n;
     for (int64_t i = 0; i < period; i++) {
-        store(dtype, data, i, draw(s, draws->seed, draws->stream, (uint64_t)i));
+        asc_set_any(dtype, data, i, draw(s, draws->seed, draws->stream, (uint64_t)i));
     }
     size_t size = asc_dtype_size(dtype);
     for (int64_t i = period; i < n; i += period) {

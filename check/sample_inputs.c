@@ -7,7 +7,7 @@
 
 /* Streams of random numbers: of a sample's inputs, from COTANGENT on of its outputs, from REDRAWN on of its inputs'
  * other values. */
-enum { STREAMS = 64, COTANGENT = 24, REDRAWN = 32 };
+enum { STREAMS = 128, COTANGENT = ASC_MAX_IN, REDRAWN = COTANGENT + ASC_MAX_IN };
 /* After so many numbers the same come again; a prime, so that no two pieces that threads share have the same. */
 enum { PERIOD = 8191 };
 

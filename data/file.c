@@ -19,7 +19,7 @@
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 
-enum { BUFFER_BYTES = 1 << 18, TEMPORARY_EXTRA = sizeof ".tmp" - 1, OPEN_ATTEMPTS = 40, WAIT_MS = 50 };
+enum { BUFFER_BYTES = 1 << 18, TEMPORARY_EXTRA = sizeof ASC_FILE_TEMPORARY - 1, OPEN_ATTEMPTS = 40, WAIT_MS = 50 };
 
 /* ---- opening ---- */
 
@@ -317,7 +317,7 @@ asc_status asc_file_begin(asc_file *file, asc_ctx *ctx, const char *path)
         return file->status = ASC_ERR_MEMORY;
     }
     memcpy(file->path, path, file->path_bytes);
-    snprintf(file->temporary, file->path_bytes + TEMPORARY_EXTRA, "%s.tmp", path);
+    snprintf(file->temporary, file->path_bytes + TEMPORARY_EXTRA, "%s" ASC_FILE_TEMPORARY, path);
     if (!open_locked(file) || ftruncate(file->fd, 0)) {
         return failed(file, "can't write");
     }

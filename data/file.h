@@ -17,6 +17,9 @@
 
 #include <ascgrad/base.h>
 
+/* What stands behind the name of a file while it is written: nobody has such files of their own. */
+#define ASC_FILE_TEMPORARY ".ascgrad-tmp"
+
 /* Opens a regular file with the flags of open(2) and O_CLOEXEC; the descriptor. With O_NOFOLLOW `path` must be no
  * symbolic link, though folders above it may be. Pipes and devices are refused without waiting for them.
  * -1 with the error set: ASC_ERR_IO, which says what stands there, or the system's reason. */
@@ -33,13 +36,13 @@ typedef struct asc_file {
     asc_status status;     /* of the first failure */
     int fd;                /* of the temporary file; -1: none */
     char *path;            /* the caller's, a copy */
-    char *temporary;       /* path.tmp */
+    char *temporary;       /* path ASC_FILE_TEMPORARY */
     size_t path_bytes;     /* of `path`, with its end */
     unsigned char *buffer; /* small writes are gathered here */
     size_t used;
 } asc_file;
 
-/* Starts the file that will be `path`. A `path`.tmp left by a process that was killed is used again; one that another
+/* Starts the file that will be `path`. A temporary one left by a process that was killed is used again; one that another
  * writer holds at this moment, or that is no regular file, is refused, and so is a `path` that is a device or a pipe,
  * which would be replaced, or a folder. ASC_ERR_ARG: no path; ASC_ERR_IO; ASC_ERR_MEMORY. */
 asc_status asc_file_begin(asc_file *file, asc_ctx *ctx, const char *path);

@@ -291,7 +291,7 @@ static asc_tensor temperature(const asc_layer *l, const asc_ascender_inputs *in)
 {
     const asc_ascender_layer *t = l->self;
     asc_tensor tau = in->scalar[t->background ? ASC_BACKGROUND_TAU_SCORE : ASC_ASCENDER_TAU_SCORE];
-    return asc_add_scalar(l->ctx, tau, asc_ascender_eps);
+    return asc_add_scalar(l->ctx, tau, ASCENDER_EPS);
 }
 
 /* The attention that there would be with ω_sep = 0. */
@@ -336,10 +336,9 @@ static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_pa
             asc_add_part(parts, ctx, all[i].name, all[i].part, all[i].pairs ? p.allowed : asc_null());
         }
     }
-    asc_add_part(parts, ctx, "entropy", asc_attention_entropy(ctx, p.attn), asc_null());
-    asc_tensor rows = asc_attention_entropies(ctx, p.s, p.attn, temperature(l, &in));
+    asc_add_entropies(parts, ctx, p.s, p.attn, temperature(l, &in));
     release_inputs(l, &in);
-    return asc_add_part(parts, ctx, "entropy_rows", rows, asc_null());
+    return asc_error(ctx);
 }
 
 /* ---- generation: the keys as they enter the scores and as headings, values, places, features, and densities ---- */

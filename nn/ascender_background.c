@@ -25,7 +25,7 @@ static asc_tensor scalar(const background *b, asc_background_scalar which)
 
 static asc_tensor normalised(const background *b, asc_tensor x, asc_tensor set)
 {
-    return asc_row_norm(b->ctx, x, set, asc_ascender_eps, b->o->unbiased);
+    return asc_row_norm(b->ctx, x, set, ASCENDER_EPS, b->o->unbiased);
 }
 
 /* [j ∈ N(i) or i ∈ N(j)]. A query cannot be a neighbour of a position before it in a causal set, so where the queries
@@ -49,7 +49,7 @@ static asc_tensor separate(const background *b, asc_tensor density, asc_ascender
 {
     asc_ctx *ctx = b->ctx;
     asc_tensor d2 = asc_pairwise_sqdist(ctx, asc_last_rows(ctx, b->z, b->N), b->z);
-    asc_tensor tau = asc_add_scalar(ctx, scalar(b, ASC_BACKGROUND_TAU_SEP), asc_ascender_eps);
+    asc_tensor tau = asc_add_scalar(ctx, scalar(b, ASC_BACKGROUND_TAU_SEP), ASCENDER_EPS);
     asc_tensor w = asc_exp(ctx, asc_neg(ctx, asc_div(ctx, d2, tau)));
     p->rho = asc_div(ctx, asc_sum(ctx, asc_mul(ctx, p->near, w), ASC_DIMS(-1), true), p->count);
     asc_tensor all = asc_is_null(density) ? p->rho : asc_concat(ctx, (asc_tensor[]){density, p->rho}, 2, 2);

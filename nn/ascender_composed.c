@@ -11,7 +11,7 @@
 #include "nn/inspect/scores.h"
 #include "tensor/ctx.h"
 
-static const double eps = asc_ascender_eps;
+static const double eps = ASCENDER_EPS;
 
 /* ---- in common with the background variant ---- */
 

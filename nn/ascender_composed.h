@@ -5,6 +5,8 @@
 
 #include <ascgrad/ops.h>
 
+#include "ops/ascender/epsilon.h"
+
 /* What is computed on the way; (B, H, N, M) where nothing else is said. */
 typedef struct asc_ascender_parts {
     asc_tensor allowed;             /* J, u8 (1 or B, 1 or H, N, M) */
@@ -29,8 +31,6 @@ asc_status asc_background_composed(asc_ctx *ctx, const asc_ascender_inputs *in, 
                                    asc_tensor density, asc_ascender_parts *p);
 
 /* ---- what both have in common ---- */
-
-static const double asc_ascender_eps = 1e-6;
 
 /* Allowed sets, base scores, affinities and neighbours. */
 asc_status asc_ascender_begin(asc_ctx *ctx, const asc_ascender_inputs *in, const asc_ascender_options *o,

@@ -7,6 +7,7 @@
 #include "nn/attention.h"
 #include "nn/grassmann.h"
 #include "nn/mixing.h"
+#include "ops/grassmann/grassmann.h"
 #include "ops/shared/sets.h"
 
 /* ---- names for lists of offsets ---- */
@@ -94,10 +95,6 @@ static const asc_setting settings_alone[] = {
      .follows = "one more than a tuple has lags"},
     {0},
 };
-
-/* Above any ‖p‖: what is below the floor is p over the floor, to the bit, as this is a power of 2 (the composition's
- * way to p as it is). */
-#define FLOOR 0x1p40
 
 /* ---- what goes together ---- */
 
@@ -353,8 +350,8 @@ static void settle(asc_grassmann_layer *g, const asc_grassmann_values *v)
     g->sum = v->aggregate == SUM;
     g->rms = v->scale == RMS;
     g->raw = !v->normalize;
-    g->scale = g->rms ? sqrt((double)g->P) : g->raw ? FLOOR : 1;
-    g->eps = g->raw ? FLOOR : v->eps;
+    g->scale = g->rms ? sqrt((double)g->P) : g->raw ? ASC_GRASSMANN_FLOOR : 1;
+    g->eps = g->raw ? ASC_GRASSMANN_FLOOR : v->eps;
     g->eps_rel = v->eps_rel;
     g->composed = v->composed;
     g->invariants = v->invariants;

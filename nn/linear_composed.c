@@ -99,7 +99,6 @@ asc_status asc_linear_show(asc_ctx *ctx, const asc_linear_attention_inputs *in, 
     asc_tensor f = decays_of(ctx, in, o), s = asc_log(ctx, asc_clamp(ctx, B, least, INFINITY));
     asc_add_part(parts, ctx, "s", s, allowed);
     asc_add_part(parts, ctx, "attn", attn, asc_null());
-    asc_add_part(parts, ctx, "entropy", asc_attention_entropy(ctx, attn), asc_null());
-    asc_add_part(parts, ctx, "entropy_rows", asc_attention_entropies(ctx, s, attn, asc_null()), asc_null());
+    asc_add_entropies(parts, ctx, s, attn, asc_null());
     return asc_is_null(f) ? asc_error(ctx) : asc_add_part(parts, ctx, "decay", f, asc_null());
 }

@@ -23,11 +23,15 @@ static bool is_of_tokens(asc_tensor y, asc_tensor h)
            asc_size(y, 0) == asc_size(h, 0) && asc_size(y, 1) == asc_size(h, 1);
 }
 
-static int64_t count_targets(asc_tensor y)
+/* 0 also where one is beyond the vocabulary, which is told of all of them. */
+static int64_t count_targets(asc_tensor y, int64_t vocab)
 {
     const int64_t *id = asc_data(y);
     int64_t n = 0;
     for (int64_t i = 0; id && i < asc_numel(y); i++) {
+        if (id[i] >= vocab) {
+            return 0;
+        }
         n += id[i] >= 0;
     }
     return n;
@@ -105,7 +109,7 @@ static asc_tensor head_loss(asc_lm *lm, asc_tensor h, asc_tensor y, asc_tensor *
 {
     const char *outer = asc_set_label(lm->ctx, "head");
     h = asc_lm_head_input(lm, h);
-    int64_t n = is_of_tokens(y, h) ? count_targets(y) : 0;
+    int64_t n = is_of_tokens(y, h) ? count_targets(y, asc_lm_vocab(lm)) : 0;
     asc_tensor loss = n > 0 && n <= asc_numel(y) / 4
                           ? loss_of_few(lm, h, y, n, token_loss, top)
                           : asc_linear_cross_entropy_top(lm->ctx, h, lm->head, y, lm->logit_cap, token_loss, top);

@@ -170,8 +170,7 @@ static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_pa
     }
     asc_add_part(parts, ctx, "s", s, allowed);
     asc_add_part(parts, ctx, "attn", attn, asc_null());
-    asc_add_part(parts, ctx, "entropy", asc_attention_entropy(ctx, attn), asc_null());
-    return asc_add_part(parts, ctx, "entropy_rows", asc_attention_entropies(ctx, s, attn, asc_null()), asc_null());
+    return asc_add_entropies(parts, ctx, s, attn, asc_null());
 }
 
 static asc_status cache(asc_layer *l, asc_layer_cache *c, int64_t capacity)

@@ -2,6 +2,8 @@
 #ifndef TENSOR_CTX_H
 #define TENSOR_CTX_H
 
+#include <stdatomic.h>
+
 #include <ascgrad/comm.h>
 #include <ascgrad/tensor.h>
 
@@ -49,10 +51,10 @@ struct asc_storage {
 };
 
 /* What a handle points to: the tensor, as long as the generations agree. Handles from generation `lent` on are the
- * context's that has the tag now. */
+ * context's that has the tag now. A stale handle may be looked at while another thread's context has it. */
 struct asc_tag {
-    uint64_t generation, lent;
-    asc_node *node;
+    _Atomic uint64_t generation, lent;
+    _Atomic(asc_node *) node;
 };
 
 /* A tensor. Nodes are recycled, and go with the context. */
@@ -131,6 +133,8 @@ struct asc_ctx {
     char *config; /* of asc_typed_json */
     size_t cap_config;
     size_t failed_scopes; /* begun without memory to record them: nothing is made until they end */
+    size_t fenced;        /* scopes that the function which runs has not begun, and can't end, */
+    bool ended_fenced;    /* as it tried to */
 };
 
 static inline size_t asc_scopes_begun(const asc_ctx *ctx) /* and not ended */
@@ -232,15 +236,20 @@ void asc_node_unref(asc_node *node); /* NULL is accepted */
 /* Drops the scope's reference, if it is still there: for a tensor that something else keeps from here on. asc_release
  * would drop that one's keep instead. */
 void asc_disown(asc_tensor t);
-/* Ends the scopes that a function, called when there were `begun`, has left open, and begins one for each that it ended
- * without having begun it. Returns what the function did wrong; NULL: nothing. */
-const char *asc_balance_scopes(asc_ctx *ctx, size_t begun);
+/* Round a call of a function that may be a user's: it can't end the scopes that had begun before. The end ends those
+ * that it has left open; it returns what the function did wrong, NULL: nothing. */
+typedef struct asc_fence {
+    size_t scopes, outer; /* now, and those that the function which makes the call can't end */
+    bool outer_ended;
+} asc_fence;
+asc_fence asc_fence_begin(asc_ctx *ctx);
+const char *asc_fence_end(asc_ctx *ctx, asc_fence fence);
 /* A call of a function that may be a user's: the mark of its begin. When the function has returned its scopes are
  * balanced, with an error for `who`, whose it is, if they were not; the end comes when what it gave has been looked at,
  * which may be gone with a scope. */
 typedef struct asc_own {
     uint64_t lent;
-    size_t scopes;
+    asc_fence fence;
 } asc_own;
 asc_own asc_own_begin(asc_ctx *ctx);
 void asc_own_balance(asc_ctx *ctx, asc_own begun, const char *who);
@@ -293,6 +302,8 @@ bool asc_is_floating(asc_dtype dtype);
 /* "(2, 3)" into `text` of at least ASC_SHAPE_TEXT bytes; returns text. */
 #define ASC_SHAPE_TEXT 200
 const char *asc_shape_text(const asc_array *a, char *text);
+/* Whether a size is below 0; the shape, which may be no array's, as text[ASC_SHAPE_TEXT]. */
+bool asc_shape_below_0(int ndim, const int64_t *shape, char *text);
 /* Copies src, of any strides and dtype, into contiguous memory of dtype, in row-major order. */
 void asc_pack(const asc_array *src, asc_dtype dtype, void *dst);
 /* The reverse: contiguous values of dtype into dst, of any strides. */

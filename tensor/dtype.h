@@ -22,6 +22,17 @@ static inline void asc_set_element(asc_dtype dtype, void *data, int64_t i, doubl
     }
 }
 
+/* The same of any dtype. */
+static inline void asc_set_any(asc_dtype dtype, void *data, int64_t i, double value)
+{
+    switch (dtype) {
+    case ASC_F32: ((float *)data)[i] = (float)value; break;
+    case ASC_F64: ((double *)data)[i] = value; break;
+    case ASC_I64: ((int64_t *)data)[i] = (int64_t)value; break;
+    case ASC_U8: ((uint8_t *)data)[i] = (uint8_t)value; break;
+    }
+}
+
 /* Whether a number is one of the dtype's; of integers it is cut towards 0. */
 static inline bool asc_dtype_holds(asc_dtype dtype, double value)
 {

@@ -57,16 +57,11 @@ bool asc_name_matches(const char *pattern, const char *name)
     return found;
 }
 
-static int small(char c)
-{
-    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : (unsigned char)c;
-}
-
 int asc_strncasecmp(const char *a, const char *b, size_t n)
 {
-    for (; n > 0 && *a && small(*a) == small(*b); a++, b++, n--) {
+    for (; n > 0 && *a && asc_small(*a) == asc_small(*b); a++, b++, n--) {
     }
-    return n > 0 ? small(*a) - small(*b) : 0;
+    return n > 0 ? asc_small(*a) - asc_small(*b) : 0;
 }
 
 int asc_strcasecmp(const char *a, const char *b)

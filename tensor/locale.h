@@ -25,6 +25,12 @@ static inline bool asc_is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
+/* The letter as a small one; others as they are. */
+static inline int asc_small(char c)
+{
+    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : (unsigned char)c;
+}
+
 static inline bool asc_is_printable(char c)
 {
     return c >= ' ' && c <= '~';

@@ -82,6 +82,9 @@ asc_status asc_mpi_open(asc_ctx *ctx, double timeout_s, asc_comm *comm)
     char why[300];
     void *file = load(why, sizeof why);
     const asc_mpi_module *found = file ? dlsym(file, ASC_MPI_MODULE) : NULL;
+    if (file && !found) {
+        snprintf(why, sizeof why, "%s", dlerror());
+    }
     if (!found) {
         return asc_fail(ctx, ASC_ERR_IO, "a job of several processes needs MPI: %s", why);
     }

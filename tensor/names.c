@@ -5,17 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tensor/locale.h"
+
 enum { LONGEST = 63, LONGER = 4 };
 
 static int least(int a, int b)
 {
     return a < b ? a : b;
-}
-
-/* Of ASCII's letters, the small one. */
-static char small(char c)
-{
-    return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
 }
 
 /* Damerau and Levenshtein's distance, with transpositions of neighbours (optimal string alignment); capital letters are
@@ -38,8 +34,8 @@ int asc_name_distance(const char *a, const char *b)
     for (int i = 1; i <= na; i++) {
         now[0] = i;
         for (int j = 1; j <= nb; j++) {
-            now[j] = least(last[j - 1] + (small(a[i - 1]) != small(b[j - 1])), least(last[j], now[j - 1]) + 1);
-            if (i > 1 && j > 1 && small(a[i - 1]) == small(b[j - 2]) && small(a[i - 2]) == small(b[j - 1])) {
+            now[j] = least(last[j - 1] + (asc_small(a[i - 1]) != asc_small(b[j - 1])), least(last[j], now[j - 1]) + 1);
+            if (i > 1 && j > 1 && asc_small(a[i - 1]) == asc_small(b[j - 2]) && asc_small(a[i - 2]) == asc_small(b[j - 1])) {
                 now[j] = least(now[j], before[j - 2] + 1);
             }
         }
@@ -54,7 +50,7 @@ int asc_name_distance(const char *a, const char *b)
 static bool begins(const char *name, const char *meant)
 {
     size_t n = 0;
-    while (name[n] && small(name[n]) == small(meant[n])) {
+    while (name[n] && asc_small(name[n]) == asc_small(meant[n])) {
         n++;
     }
     return n >= 2 && name[n] == '\0';

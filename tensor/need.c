@@ -37,3 +37,10 @@ asc_status asc_need_tensor(asc_ctx *ctx, asc_tensor given, const char *function,
              null ? "is null" : node ? "belongs to another context" : "is a tensor that is gone");
     return ctx->status;
 }
+
+asc_status asc_refuse_gone(asc_tensor gone, const char *function, const char *argument)
+{
+    asc_ctx *ctx = asc_ctx_of(gone);
+    asc_status status = asc_is_null(gone) ? ASC_ERR_ARG : ASC_ERR_STATE;
+    return ctx ? asc_need_tensor(ctx, gone, function, argument) : status;
+}

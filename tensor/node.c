@@ -9,19 +9,30 @@ struct asc_slab {
     asc_node nodes[ASC_TAGS];
 };
 
+static uint64_t generation_of(const asc_tag *tag)
+{
+    return atomic_load_explicit(&tag->generation, memory_order_relaxed);
+}
+
+static asc_node *node_at(const asc_tag *tag)
+{
+    return atomic_load_explicit(&tag->node, memory_order_relaxed);
+}
+
 asc_node *asc_node_of(asc_tensor t)
 {
-    return t.tag && t.tag->generation == t.generation ? t.tag->node : NULL;
+    return t.tag && generation_of(t.tag) == t.generation ? node_at(t.tag) : NULL;
 }
 
 asc_ctx *asc_ctx_of(asc_tensor t)
 {
-    return t.tag && t.tag->node && t.generation >= t.tag->lent ? t.tag->node->ctx : NULL;
+    asc_node *node = t.tag ? node_at(t.tag) : NULL;
+    return node && t.generation >= atomic_load_explicit(&t.tag->lent, memory_order_relaxed) ? node->ctx : NULL;
 }
 
 asc_tensor asc_handle(asc_node *node)
 {
-    return node ? (asc_tensor){node->tag, node->tag->generation} : asc_null();
+    return node ? (asc_tensor){node->tag, generation_of(node->tag)} : asc_null();
 }
 
 static bool add_slab(asc_ctx *ctx)
@@ -39,7 +50,7 @@ static bool add_slab(asc_ctx *ctx)
     ctx->slabs = slab;
     for (int i = ASC_TAGS - 1; i >= 0; i--) {
         slab->nodes[i].tag = &tags->tag[i];
-        slab->nodes[i].tag->node = &slab->nodes[i];
+        atomic_store_explicit(&tags->tag[i].node, &slab->nodes[i], memory_order_relaxed);
         slab->nodes[i].ctx = ctx;
         slab->nodes[i].next = ctx->free_nodes;
         ctx->free_nodes = &slab->nodes[i];
@@ -141,7 +152,7 @@ void asc_node_unref(asc_node *n)
         return;
     }
     asc_ctx *ctx = n->ctx;
-    n->tag->generation++;
+    atomic_store_explicit(&n->tag->generation, generation_of(n->tag) + 1, memory_order_relaxed);
     drop_held(ctx, n);
     n->next = ctx->free_nodes;
     ctx->free_nodes = n;
@@ -259,6 +270,10 @@ void asc_scope_end_but(asc_ctx *ctx, const asc_tensor *stay, int n)
         asc_fail(ctx, ASC_ERR_ARG, "scope_end_but: stay is NULL");
         n = 0;
     }
+    if (ctx->fenced > 0 && asc_scopes_begun(ctx) == ctx->fenced) {
+        ctx->ended_fenced = true;
+        return;
+    }
     if (ctx->failed_scopes > 0) {
         ctx->failed_scopes--;
         return;
@@ -281,30 +296,37 @@ void asc_scope_end_but(asc_ctx *ctx, const asc_tensor *stay, int n)
     }
 }
 
-const char *asc_balance_scopes(asc_ctx *ctx, size_t begun)
+asc_fence asc_fence_begin(asc_ctx *ctx)
 {
-    size_t now = asc_scopes_begun(ctx);
-    const char *did = now > begun ? "began a scope that it did not end"
-                                  : now < begun ? "ended a scope that it did not begin" : NULL;
-    for (; now > begun; now--) {
+    asc_fence fence = {asc_scopes_begun(ctx), ctx->fenced, ctx->ended_fenced};
+    ctx->fenced = fence.scopes;
+    ctx->ended_fenced = false;
+    return fence;
+}
+
+const char *asc_fence_end(asc_ctx *ctx, asc_fence fence)
+{
+    const char *did = ctx->ended_fenced                      ? "ended a scope that it did not begin"
+                      : asc_scopes_begun(ctx) > fence.scopes ? "began a scope that it did not end"
+                                                             : NULL;
+    while (asc_scopes_begun(ctx) > fence.scopes) {
         asc_scope_end(ctx);
     }
-    for (; now < begun; now++) {
-        asc_scope_begin(ctx);
-    }
+    ctx->fenced = fence.outer;
+    ctx->ended_fenced = fence.outer_ended;
     return did;
 }
 
 asc_own asc_own_begin(asc_ctx *ctx)
 {
-    asc_own begun = {ctx->lent, asc_scopes_begun(ctx)};
+    asc_own begun = {ctx->lent, asc_fence_begin(ctx)};
     ctx->lent = ctx->n_made;
     return begun;
 }
 
 void asc_own_balance(asc_ctx *ctx, asc_own begun, const char *who)
 {
-    const char *did = asc_balance_scopes(ctx, begun.scopes);
+    const char *did = asc_fence_end(ctx, begun.fence);
     if (did) {
         asc_fail(ctx, ASC_ERR_STATE, "%s: its function %s", who, did);
     }

@@ -1,5 +1,6 @@
 /* tensor/shape.c: shapes, strides and dtypes; copies between layouts. */
 #include "tensor/ctx.h"
+#include "tensor/dtype.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -73,7 +74,7 @@ size_t asc_array_bytes(const asc_array *a)
 size_t asc_array_span(const asc_array *a)
 {
     int64_t last = 0;
-    for (int d = 0; d < a->ndim; d++) {
+    for (int d = 0; d < a->ndim && a->numel > 0; d++) {
         last += (a->shape[d] - 1) * a->stride[d];
     }
     return a->numel > 0 ? (size_t)(last + 1) * asc_dtype_size(a->dtype) : 0;
@@ -104,6 +105,18 @@ const char *asc_shape_text(const asc_array *a, char *text)
     return text;
 }
 
+bool asc_shape_below_0(int ndim, const int64_t *shape, char *text)
+{
+    asc_array wanted = {.ndim = ndim};
+    bool negative = false;
+    for (int d = 0; d < ndim; d++) {
+        wanted.shape[d] = shape[d];
+        negative = negative || shape[d] < 0;
+    }
+    asc_shape_text(&wanted, text);
+    return negative;
+}
+
 /* ---- copies ---- */
 
 static double load(const void *p, asc_dtype dtype, int64_t i)
@@ -115,16 +128,6 @@ static double load(const void *p, asc_dtype dtype, int64_t i)
     case ASC_U8: return ((const uint8_t *)p)[i];
     }
     return 0;
-}
-
-static void store(void *p, asc_dtype dtype, int64_t i, double v)
-{
-    switch (dtype) {
-    case ASC_F32: ((float *)p)[i] = (float)v; break;
-    case ASC_F64: ((double *)p)[i] = v; break;
-    case ASC_I64: ((int64_t *)p)[i] = (int64_t)v; break;
-    case ASC_U8: ((uint8_t *)p)[i] = (uint8_t)v; break;
-    }
 }
 
 /* One run of n elements, strides in elements. */
@@ -143,7 +146,7 @@ static void copy_run(void *dst, asc_dtype dd, int64_t ds, const void *src, asc_d
         }
     } else {
         for (int64_t i = 0; i < n; i++) {
-            store(dst, dd, i * ds, load(src, sd, i * ss));
+            asc_set_any(dd, dst, i * ds, load(src, sd, i * ss));
         }
     }
 }

@@ -43,8 +43,11 @@ asc_tags *asc_tags_take(void)
 void asc_tags_retire(asc_tags *tags)
 {
     for (int i = 0; i < ASC_TAGS; i++) {
-        tags->tag[i].lent = ++tags->tag[i].generation;
-        tags->tag[i].node = NULL;
+        asc_tag *tag = &tags->tag[i];
+        uint64_t next = atomic_load_explicit(&tag->generation, memory_order_relaxed) + 1;
+        atomic_store_explicit(&tag->generation, next, memory_order_relaxed);
+        atomic_store_explicit(&tag->lent, next, memory_order_relaxed);
+        atomic_store_explicit(&tag->node, NULL, memory_order_relaxed);
     }
 }
 

@@ -27,15 +27,10 @@ static bool describe(asc_ctx *ctx, const char *function, asc_array *a, asc_dtype
         return false;
     }
     char text[ASC_SHAPE_TEXT];
-    asc_array wanted = {.ndim = ndim};
-    bool negative = false;
-    for (int d = 0; d < ndim; d++) {
-        wanted.shape[d] = shape[d];
-        negative = negative || shape[d] < 0;
-    }
+    bool negative = asc_shape_below_0(ndim, shape, text);
     asc_fail(ctx, ASC_ERR_ARG, negative ? "%s: shape is %s, expected sizes of at least 0"
                                         : "%s: shape is %s, of more than PTRDIFF_MAX bytes",
-             function, asc_shape_text(&wanted, text));
+             function, text);
     return false;
 }
 
@@ -404,12 +399,12 @@ static const char *unfit(const asc_node *leaf, const asc_node *where)
 asc_status asc_set_data(asc_tensor leaf, asc_tensor where)
 {
     asc_node *n = asc_node_of(leaf), *to = asc_node_of(where);
-    asc_ctx *ctx = n ? n->ctx : to ? to->ctx : NULL; /* none: no error can be kept */
     if (!n) {
-        return asc_need_tensor(ctx, leaf, "set_data", "leaf");
+        return to && asc_is_null(leaf) ? asc_need_tensor(to->ctx, leaf, "set_data", "leaf")
+                                       : asc_refuse_gone(leaf, "set_data", "leaf");
     }
     if (!to) {
-        return asc_need_tensor(ctx, where, "set_data", "where");
+        return asc_need_tensor(n->ctx, where, "set_data", "where");
     }
     const char *why = unfit(n, to);
     if (why) {

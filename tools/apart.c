@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/prctl.h>
@@ -53,20 +52,13 @@ typedef struct listener {
     size_t n, capacity;
 } listener;
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* Waits until there is something to read, or the end of it; false: not within the time. */
 static bool wait_for(int pipe, double seconds)
 {
-    double end = now() + seconds;
+    double end = cli_clock() + seconds;
     struct pollfd p = {.fd = pipe, .events = POLLIN};
     for (;;) {
-        double left = end - now();
+        double left = end - cli_clock();
         int wait = seconds > 0 ? (int)(left * 1000) + 1 : -1;
         if (seconds > 0 && left <= 0) {
             return false;

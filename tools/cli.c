@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tools/limited.h"
@@ -105,6 +106,19 @@ int cli_exit_of(asc_status status)
     case ASC_ERR_STATE: break;
     }
     return CLI_IO;
+}
+
+int cli_worse(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+void cli_catch_hangup(const struct sigaction *action)
+{
+    struct sigaction before;
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
+        sigaction(SIGHUP, action, NULL);
+    }
 }
 
 /* Who gave "--min-lr" or "--dim" is to read that, where the library speaks of "min_lr" or "d_model". */
@@ -285,6 +299,13 @@ double cli_median(double *x, int64_t n)
 {
     cli_sort(x, n);
     return n > 0 ? (x[(n - 1) / 2] + x[n / 2]) / 2 : NAN;
+}
+
+double cli_clock(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 int cli_print_json(json_t *object)

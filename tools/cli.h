@@ -26,6 +26,7 @@
 
 #include <ascgrad/train.h>
 #include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 
 #include "tools/plain.h"
@@ -191,11 +192,17 @@ void cli_message(const char *format, ...) ASC_PRINTF(1, 2);
 /* The same from a signal handler. */
 void cli_message_at_once(const char *text);
 
+/* What a hang-up does, but where it was ignored when the program began: nohup means that it goes on. */
+void cli_catch_hangup(const struct sigaction *action);
+
 /* One line on stderr, and the end of the program with status 2. */
 _Noreturn void cli_wrong_usage(const char *format, ...) ASC_PRINTF(1, 2);
 
 /* The exit status of a library status. */
 int cli_exit_of(asc_status status);
+
+/* Of two exit statuses the one that the program ends with. */
+int cli_worse(int a, int b);
 
 /* Prints the context's error, if there is one; its exit status. An argument that an option gave is named as on the
  * command line: "min_lr: got …" as "--min-lr: got …". */
@@ -235,6 +242,9 @@ void cli_list_models(const char *lead, char *text, size_t size);
 void cli_sort(double *x, int64_t n);
 /* The median of n numbers, which it sorts; NaN of none. */
 double cli_median(double *x, int64_t n);
+
+/* Seconds of a clock that never goes back. */
+double cli_clock(void);
 
 /* Prints the object, which it takes, as one line on stdout. Returns CLI_OK, or CLI_IO without memory. */
 int cli_print_json(json_t *object);

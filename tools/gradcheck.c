@@ -53,11 +53,6 @@ typedef struct outcome {
     int status;
 } outcome;
 
-static int worse(int a, int b)
-{
-    return a > b ? a : b;
-}
-
 /* An op or layer that fails with an error is named, and does not pass; without memory the program ends. */
 static int refused(const job *j, FILE *line, const char *name)
 {
@@ -70,7 +65,7 @@ static int refused(const job *j, FILE *line, const char *name)
 
 static int check_gradient(const job *j, const asc_op *op, FILE *line, json_t **entry)
 {
-    asc_gradcheck_report r;
+    asc_gradcheck_report r = {0};
     int status = asc_gradcheck(j->ctx, op, &j->options, &r) ? refused(j, line, op->name) : CLI_OK;
     *entry = gradcheck_json(&r);
     if (!status) {
@@ -81,7 +76,7 @@ static int check_gradient(const job *j, const asc_op *op, FILE *line, json_t **e
 
 static int check_mutants(const job *j, const asc_op *op, FILE *line, json_t **entry)
 {
-    asc_mutants_report r;
+    asc_mutants_report r = {0};
     int status = asc_gradcheck_mutants(j->ctx, op, &j->options, &r) ? refused(j, line, op->name) : CLI_OK;
     *entry = mutants_json(&r);
     if (!status) {
@@ -131,7 +126,7 @@ static int check_ops(job *j)
         outcome o = check_op(j, op);
         enter(j, o.line ? o.line : "", o.entry);
         free(o.line);
-        worst = worse(worst, o.status);
+        worst = cli_worse(worst, o.status);
     }
     if (j->mutants && !j->ops) {
         mutants_print_total(stdout);
@@ -198,7 +193,7 @@ static int check_layers(const job *j)
 {
     int worst = CLI_OK;
     for (int i = 0; asc_mixing_at(NULL, i) && worst < CLI_IO; i++) {
-        worst = worse(worst, check_layer(j, asc_mixing_at(NULL, i)));
+        worst = cli_worse(worst, check_layer(j, asc_mixing_at(NULL, i)));
     }
     return worst;
 }
@@ -239,7 +234,7 @@ static int check_models(const job *j)
 {
     int worst = CLI_OK;
     for (int i = 0; i < j->args->models.n; i++) {
-        worst = worse(worst, check_model(j, j->args->models.value[i]));
+        worst = cli_worse(worst, check_model(j, j->args->models.value[i]));
     }
     return worst;
 }
@@ -251,7 +246,7 @@ static int check_all(job *j)
     }
     bool ops = !j->args->layers, layers = j->args->layers || (j->n == 0 && !j->mutants);
     int status = ops ? check_ops(j) : CLI_OK;
-    return layers && status < CLI_IO ? worse(status, check_layers(j)) : status;
+    return layers && status < CLI_IO ? cli_worse(status, check_layers(j)) : status;
 }
 
 static int run(int argc, char **argv)
@@ -277,7 +272,7 @@ static int run(int argc, char **argv)
     if (args.json && status != CLI_USAGE) {
         int printed = cli_print_json(json_pack("{s:b, s:o, s:o, s:o}", "passed", status == CLI_OK, "ops", j.ops,
                                                "layers", j.layers, "models", j.models));
-        return worse(status, printed);
+        return cli_worse(status, printed);
     }
     json_decref(j.ops);
     json_decref(j.layers);

@@ -182,11 +182,6 @@ typedef struct plugin_run {
     int worst;
 } plugin_run;
 
-static int worse(int a, int b)
-{
-    return a > b ? a : b;
-}
-
 /* Which file an op is of; -1: the library's. */
 static int file_of(const cli_plugins *p, const asc_op *op)
 {
@@ -239,11 +234,11 @@ static bool hear(void *user, const char *name, const json_t *value)
     } else if (strcmp(name, "op") == 0) {
         snprintf(r->op, sizeof r->op, "%s", json_string_value(value));
     } else if (strcmp(name, "done") == 0) {
-        r->worst = worse(r->worst, number);
+        r->worst = cli_worse(r->worst, number);
         r->next++;
         r->op[0] = 0;
     } else if (strcmp(name, "end") == 0) {
-        r->worst = worse(r->worst, number);
+        r->worst = cli_worse(r->worst, number);
         r->ended = true;
     } else {
         r->job->hear(r->job->user, name, value);
@@ -267,7 +262,7 @@ static void note_end(plugin_run *r, const char *why)
     }
     cli_message("%s%s%s: %s while it was %s", r->file ? r->file : "", r->file ? ": " : "", r->op, why, r->job->doing);
     r->job->lost(r->job->user, r->op, why);
-    r->worst = worse(r->worst, CLI_FAILED);
+    r->worst = cli_worse(r->worst, CLI_FAILED);
     r->next++;
     r->op[0] = 0;
 }

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tools/cli.h"
@@ -29,13 +28,6 @@ static void note_size(int number)
 {
     (void)number;
     resized = 1;
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* A terminal without a name, or a dumb one, takes no control sequences. */
@@ -72,7 +64,7 @@ void progress_clear(progress *bar)
 /* Whether a bar may be drawn: not too often. */
 static bool may_draw(progress *bar, double pause)
 {
-    double t = now();
+    double t = cli_clock();
     if (!bar->terminal || (!resized && t - bar->last_s < pause)) {
         return false;
     }

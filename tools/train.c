@@ -140,10 +140,7 @@ static void catch_signals(void)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     const struct sigaction quiet = {.sa_handler = request_stop_quietly, .sa_flags = SA_RESTART};
-    struct sigaction before;
-    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) { /* nohup means that it goes on */
-        sigaction(SIGHUP, &quiet, NULL);
-    }
+    cli_catch_hangup(&quiet);
     signal(SIGPIPE, SIG_IGN); /* nobody watching is no reason to lose a training */
 }
 
@@ -368,6 +365,9 @@ static void offer(asc_ctx *ctx, const char *run, asc_status status, const asc_tr
     bool ended = status == ASC_OK || status == ASC_ERR_INTERRUPTED;
     if (follower || !run_stands || (!ended && status == ASC_ERR_ARG) || cli_quiet() ||
         is_of_experiment(run)) {
+        return;
+    }
+    if (status == ASC_ERR_NONFINITE && !(w->lr > 0)) { /* before its first step */
         return;
     }
     next_begin();

@@ -142,8 +142,9 @@ static asc_status explain(asc_trainer *t)
 {
     if (asc_error(t->ctx) == ASC_ERR_NONFINITE) {
         char after[200];
-        snprintf(after, sizeof after, "; it keeps %s%s",
-                 t->saved_step >= 0 ? "the last checkpoint and the best model" : "its settings",
+        snprintf(after, sizeof after, "; it keeps %s%s%s",
+                 t->saved_step >= 0 ? "the last checkpoint" : "its settings",
+                 asc_trainer_best(t)->step >= 0 ? " and the best model" : "",
                  values(t)->debug_nan ? ""
                  : t->saved_step >= 0 ? "; --resume with --debug-nan names the op"
                                       : "; --debug-nan names the op");

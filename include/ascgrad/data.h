@@ -247,13 +247,13 @@ typedef struct asc_split {
  * ASC_ERR_MEMORY. Memory: 4 bytes a token, up to three times that while reading. */
 ASC_API asc_split *asc_split_load(asc_dataset *dataset, asc_split_kind kind, const asc_tokenizer *tokenizer);
 
+/* The same with its lines, at 16 bytes each. */
+ASC_API asc_split *asc_split_load_lines(asc_dataset *dataset, asc_split_kind kind, const asc_tokenizer *tokenizer);
+
 /* The text of a split, its pieces one after another. *text: new, of *bytes bytes without a terminating 0; the caller
  * frees it with asc_free(ctx, *text, *capacity). On failure *text is NULL. Errors as asc_split_load. */
 ASC_API asc_status asc_dataset_text(asc_dataset *dataset, asc_split_kind kind, char **text, size_t *bytes,
                                     size_t *capacity);
-
-/* The same with its lines, at 16 bytes each. */
-ASC_API asc_split *asc_split_load_lines(asc_dataset *dataset, asc_split_kind kind, const asc_tokenizer *tokenizer);
 
 /* NULL is accepted. */
 ASC_API void asc_split_free(asc_ctx *ctx, asc_split *split);

@@ -129,8 +129,9 @@ typedef struct asc_ascender_losses {
  * and options that take γ or η away.
  * λ, τ, α and ω are the scalars of their rule; κ and δ belong to sep. τ > 0 and κ >= 0 are for the caller to keep. More
  * in doc/ascender.md.
- * Gradients flow to all floating inputs; the choice of neighbours has none. A row that may look at nothing gives 0.
- * Memory O(B H N (d + k)), time O(B H N M), with a window and g global tokens O(B H N (w + g)). */
+ * Gradients flow to all floating inputs; the choice of neighbours has none. A row that may look at nothing gives 0. What
+ * is not finite reaches all rows of its panel of queries, as in asc_attention. Memory O(B H N (d + k)), time O(B H N M),
+ * with a window and g global tokens O(B H N (w + g)). */
 ASC_API asc_tensor asc_ascender(asc_ctx *ctx, const asc_ascender_inputs *inputs, const asc_ascender_options *options,
                                 asc_ascender_losses *losses);
 
@@ -144,8 +145,8 @@ ASC_API asc_tensor asc_ascender(asc_ctx *ctx, const asc_ascender_inputs *inputs,
  * gates, tau_squared and rho_self belong to asc_ascender and are refused, and sep_self has no effect. N < M is refused
  * with all_statistics, and unless the set is causal.
  * density (B, H, M - N, 1): ρ of the keys before the queries, null where there are none. If rho is not NULL it gets ρ
- * of the queries, (B, H, N, 1), which no gradient flows through. Choices of neighbours carry none either. Memory
- * O(B N H (d + k)). */
+ * of the queries, (B, H, N, 1), which no gradient flows through. Choices of neighbours carry none either. What is
+ * not finite reaches all rows of its panel of queries, as in asc_attention. Memory O(B N H (d + k)). */
 ASC_API asc_tensor asc_ascender_background(asc_ctx *ctx, const asc_ascender_inputs *in,
                                            const asc_ascender_options *options, asc_tensor density, asc_tensor *rho);
 

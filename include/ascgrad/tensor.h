@@ -138,8 +138,8 @@ ASC_API asc_status asc_set_data(asc_tensor leaf, asc_tensor where);
 
 /* ---- lifetime ---- */
 
-/* A scope: at its end it lets go of the tensors made in it, and of those of the scopes in it that have not ended. A
- * training step is one scope. Scopes nest. */
+/* A scope: at its end it lets go of the tensors made in it. A training step is one scope. Scopes nest: what ends is the
+ * last that has begun and not ended. */
 ASC_API void asc_scope_begin(asc_ctx *ctx);
 ASC_API void asc_scope_end(asc_ctx *ctx);
 /* Ends the scope but for these n of its tensors, which are from here on of the scope around it, or the caller's: so a
@@ -184,8 +184,8 @@ ASC_API asc_status asc_on_grad(asc_tensor t, asc_grad_hook *hook, void *user);
  * flows to, in the middle of a graph as well, or a leaf, to whose gradient the cotangent is added. Calls are freed as
  * they are used, unless `retain`: then another pass may come to them. ASC_ERR_ARG: no gradient flows to loss, wrong
  * cotangent; ASC_ERR_STATE: a call that it comes to was freed by an earlier pass, a value that it needs was
- * overwritten, or a pass is under way (a hook has called this). After a failure leaves' gradients hold no values to be
- * used: asc_zero_grad. */
+ * overwritten, or a pass is under way (a hook has called this), or the first run of a function of asc_recompute. After a
+ * failure leaves' gradients hold no values to be used: asc_zero_grad. */
 ASC_API asc_status asc_backward(asc_ctx *ctx, asc_tensor loss, asc_tensor cotangent, bool retain);
 
 /* asc_backward of a loss of one element, whose tape is needed no more. */

@@ -7,6 +7,7 @@
 
 #include "nn/doubles.h"
 #include "tensor/need.h"
+#include "tensor/random.h"
 
 enum { TURNS = 2000 };
 static const double settled = 1e-12; /* the power method ends where a turn moves the direction less */
@@ -178,19 +179,17 @@ static void scatter(const flow *f, int64_t g, const double *mean, const double *
     }
 }
 
-/* The difference from the mean that is largest: where the power method begins. Returns Σ of all squares. */
-static double begin(const flow *f, int64_t g, const double *mean, double *x)
+/* Σ of all squares; *most: the largest difference from the mean. */
+static double spread_of(const flow *f, int64_t g, const double *mean, double *most)
 {
-    double all = 0, most = 0;
+    double all = 0;
+    *most = 0;
     for (int64_t t = 0; t < f->N; t++) {
         double square = 0;
         for (int64_t i = 0; i < f->n && is_there(f, t, g); i++) {
             square += (at(f, t, g)[i] - mean[i]) * (at(f, t, g)[i] - mean[i]);
         }
-        for (int64_t i = 0; i < f->n && square > most; i++) {
-            x[i] = at(f, t, g)[i] - mean[i];
-        }
-        most = fmax(most, square);
+        *most = fmax(*most, sqrt(square));
         all += square;
     }
     return all;
@@ -209,17 +208,20 @@ static double make_unit(double *x, int64_t n)
     return length;
 }
 
-/* The leading direction of group g to x, by the power method; y, mean: room for n. Returns its share of the
- * variance. */
+/* The leading direction of group g to x, by the power method; y, mean: room for n. It begins in no direction of the
+ * tokens', one of which may be at right angles to it. Returns its share of the variance. */
 static double lead(const flow *f, int64_t g, double *x, double *y, double *mean)
 {
     memset(x, 0, (size_t)f->n * sizeof *x);
     mean_of(f, g, mean);
-    double all = begin(f, g, mean, x), value = 0, moved = 1;
-    if (make_unit(x, f->n) <= 1e-12) { /* rounding, of directions that are one */
-        memset(x, 0, (size_t)f->n * sizeof *x);
+    double most, all = spread_of(f, g, mean, &most), value = 0, moved = 1;
+    if (most <= 1e-12) { /* rounding, of directions that are one */
         return 0;
     }
+    for (int64_t i = 0; i < f->n; i++) {
+        x[i] = asc_random_uniform(0, 0, (uint64_t)i) - .5;
+    }
+    make_unit(x, f->n);
     for (int turn = 0; turn < TURNS && moved > settled; turn++) {
         scatter(f, g, mean, x, y);
         value = make_unit(y, f->n);

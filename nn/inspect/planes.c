@@ -128,13 +128,37 @@ static double dot(const double *x, const double *y, int64_t n)
     return sum;
 }
 
-/* The singular values of a 2×2 matrix in closed form: (√((a+d)² + (b-c)²) ± √((a-d)² + (b+c)²))/2. */
-static void angles_of(const double *x, const double *y, int64_t r, double *angle)
+/* The singular values of (a b; c d), the larger first: (√((a+d)² + (b-c)²) ± √((a-d)² + (b+c)²))/2. */
+static void singular_values(double a, double b, double c, double d, double value[2])
 {
-    double a = dot(x, y, r), b = dot(x, y + r, r), c = dot(x + r, y, r), d = dot(x + r, y + r, r);
     double sum = hypot(a + d, b - c), difference = hypot(a - d, b + c);
-    angle[0] = acos(fmin(1, (sum + difference) / 2));
-    angle[1] = acos(fmin(1, fabs(sum - difference) / 2));
+    value[0] = (sum + difference) / 2;
+    value[1] = fabs(sum - difference) / 2;
+}
+
+/* y += factor x */
+static void add(double *y, double factor, const double *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        y[i] += factor * x[i];
+    }
+}
+
+/* Of two orthonormal bases: cosines are the singular values of XᵀY, and sines, which tell small angles, those of what
+ * XXᵀ leaves of Y, in whose place it comes, as the R of its QR decomposition. */
+static void angles_of(const double *x, double *y, int64_t r, double *angle)
+{
+    double cosine[2], sine[2], a = dot(x, y, r), b = dot(x, y + r, r), c = dot(x + r, y, r), d = dot(x + r, y + r, r);
+    singular_values(a, b, c, d, cosine);
+    add(y, -a, x, r);
+    add(y, -c, x + r, r);
+    add(y + r, -b, x, r);
+    add(y + r, -d, x + r, r);
+    double first = sqrt(dot(y, y, r)), across = first > 0 ? dot(y, y + r, r) / first : 0;
+    add(y + r, first > 0 ? -across / first : 0, y, r);
+    singular_values(first, across, 0, sqrt(dot(y + r, y + r, r)), sine);
+    angle[0] = atan2(sine[1], cosine[0]);
+    angle[1] = atan2(sine[0], cosine[1]);
 }
 
 asc_tensor asc_plane_angles(asc_ctx *ctx, asc_tensor p, asc_tensor q)

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <ascgrad/inspect.h>
+
 #include "tensor/splitmix.h"
 
 /* ---- the allowed set ---- */
@@ -101,13 +103,13 @@ asc_tensor asc_other_scores(asc_ctx *ctx, asc_tensor x, const asc_other_bias *bi
     return asc_add_other(ctx, asc_zeros(ctx, asc_dtype_of(x), 4, asc_shape(x)), biases);
 }
 
-asc_tensor asc_attention_entropy(asc_ctx *ctx, asc_tensor attention)
+asc_status asc_add_entropies(asc_params *parts, asc_ctx *ctx, asc_tensor scores, asc_tensor attention,
+                             asc_tensor temperature)
 {
-    double least = asc_dtype_of(attention) == ASC_F64 ? 1e-300 : 1e-37; /* 0 log 0 = 0 */
-    asc_tensor logs = asc_log(ctx, asc_clamp(ctx, attention, least, INFINITY));
-    asc_tensor rows = asc_sum(ctx, asc_mul(ctx, attention, logs), ASC_DIMS(-1), false);
-    asc_tensor mean = asc_mean(ctx, rows, ASC_DIMS(0, 2), false);
-    return asc_sub(ctx, asc_scalar(ctx, asc_dtype_of(mean), 0), mean); /* of one token 0, not -0 */
+    asc_tensor rows = asc_attention_entropies(ctx, scores, attention, temperature);
+    asc_tensor mean = asc_cast(ctx, asc_mean(ctx, rows, ASC_DIMS(0, 2), false), asc_dtype_of(attention));
+    asc_add_part(parts, ctx, "entropy", mean, asc_null());
+    return asc_add_part(parts, ctx, "entropy_rows", rows, asc_null());
 }
 
 asc_status asc_add_part(asc_params *parts, asc_ctx *ctx, const char *name, asc_tensor part, asc_tensor mask)

@@ -35,8 +35,9 @@ asc_tensor asc_add_other(asc_ctx *ctx, asc_tensor x, const asc_other_bias *biase
 /* What that adds, of x's shape; null where it adds nothing. */
 asc_tensor asc_other_scores(asc_ctx *ctx, asc_tensor x, const asc_other_bias *biases);
 
-/* The entropy of attention (B, H, N, M), -Σ_j A_ij log A_ij in nats, as its mean over batch and rows, (H). */
-asc_tensor asc_attention_entropy(asc_ctx *ctx, asc_tensor attention);
+/* Adds entropy_rows, asc_attention_entropies, and entropy, their mean over batch and rows, (H). */
+asc_status asc_add_entropies(asc_params *parts, asc_ctx *ctx, asc_tensor scores, asc_tensor attention,
+                             asc_tensor temperature);
 
 /* Adds a part by name to what is being inspected, 0 where the mask does not allow it; a null mask allows all. */
 asc_status asc_add_part(asc_params *parts, asc_ctx *ctx, const char *name, asc_tensor part, asc_tensor mask);

@@ -119,10 +119,10 @@ static asc_matrix keys_of(const chunk *c, int input)
 static asc_matrix turned(const chunk *c, asc_matrix keys, int which)
 {
     int64_t M = c->j->J.M;
-    void *to = copy_at(c, KEYS_COPY + M + which * asc_panel_turned_ld(M));
+    void *to = copy_at(c, KEYS_COPY + M + which * asc_turned_ld(M));
     if (c->held) {
         asc_matrix as_it_is = {
-            .dtype = keys.dtype, .data = to, .width = keys.width, .ld = asc_panel_turned_ld(M), .turned = true};
+            .dtype = keys.dtype, .data = to, .width = keys.width, .ld = asc_turned_ld(M), .turned = true};
         return c->j->copies_keys ? as_it_is : keys;
     }
     return c->j->copies_keys ? asc_panel_turn(keys, M, to) : keys;
@@ -276,7 +276,7 @@ static asc_status check_tensors(asc_call *call, int64_t H)
                                (long long)k->shape[1], (long long)H);
     }
     if (q->shape[2] > INT32_MAX || v->shape[2] > INT32_MAX ||
-        asc_panel_turned_ld(k->shape[1]) > INT32_MAX) {
+        asc_turned_ld(k->shape[1]) > INT32_MAX) {
         return asc_call_fail(call, "%lld keys, heads of %lld and %lld elements together: expected at most %d",
                              (long long)k->shape[1], (long long)q->shape[2], (long long)v->shape[2], INT32_MAX);
     }
@@ -321,7 +321,7 @@ static asc_status begin(asc_call *call, bool backward, job *j)
     j->widest = asc_panel_widest(&j->J);
     j->width = (q->shape[2] > call->in[V].shape[2] ? q : &call->in[V])->shape[2] / j->J.H;
     j->copies_keys = asc_panel_copies_pay(&j->J, j->chunks);
-    j->copy_rows = 2 * ASC_PANEL + (j->copies_keys ? j->J.M + buffers * asc_panel_turned_ld(j->J.M) : 0);
+    j->copy_rows = 2 * ASC_PANEL + (j->copies_keys ? j->J.M + buffers * asc_turned_ld(j->J.M) : 0);
     size_t workers = (size_t)asc_threads(call->ctx), widest = (size_t)j->widest, real = asc_dtype_size(q->dtype);
     j->panel = asc_call_scratch(call, workers * (size_t)j->buffers * ASC_PANEL * widest * real);
     j->copies = asc_call_scratch(call, workers * (size_t)(j->copy_rows * j->width) * real);

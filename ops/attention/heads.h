@@ -6,8 +6,6 @@
 
 enum { ASC_HEAD_PIECE = 64 }; /* positions of a head that a piece takes */
 
-#define ASC_LEAST_NORM 1e-12 /* vectors that are not longer have no direction */
-
 /* u = x/‖x‖, and 0 where ‖x‖ <= ASC_LEAST_NORM. Returns ‖x‖². */
 double asc_unit_f32(float *u, const float *x, int64_t n);
 double asc_unit_f64(double *u, const double *x, int64_t n);

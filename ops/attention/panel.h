@@ -208,9 +208,8 @@ asc_matrix asc_head_matrix(const asc_array *a, int64_t b, int64_t h, int64_t hea
 bool asc_panel_copies_pay(const asc_allowed *J, int64_t chunks);
 /* Rows first … first + rows - 1 of A, side by side in `to`, [rows, A.width]. */
 asc_matrix asc_panel_pack(asc_matrix A, int64_t first, int64_t rows, void *to);
-/* All rows of A turned, in `to`, [A.width, asc_panel_turned_ld(rows)]. */
+/* All rows of A turned, in `to`, [A.width, asc_turned_ld(rows)]. */
 asc_matrix asc_panel_turn(asc_matrix A, int64_t rows, void *to);
-int64_t asc_panel_turned_ld(int64_t rows);
 
 /* The panel as one whose rows are a whole matrix. */
 asc_panel asc_panel_alone(const asc_panel *p);

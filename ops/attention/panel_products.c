@@ -113,16 +113,10 @@ asc_panel asc_panel_alone(const asc_panel *p)
     return alone;
 }
 
-/* Rows of an odd number of cache lines: of a power of two, they would share few places in a cache. */
-int64_t asc_panel_turned_ld(int64_t rows)
-{
-    return (rows + 31) / 32 * 32 + 16;
-}
-
 asc_matrix asc_panel_turn(asc_matrix A, int64_t rows, void *to)
 {
     asc_matrix turned = {
-        .dtype = A.dtype, .data = to, .width = A.width, .ld = asc_panel_turned_ld(rows), .turned = true};
+        .dtype = A.dtype, .data = to, .width = A.width, .ld = asc_turned_ld(rows), .turned = true};
     BY_DTYPE(A.dtype, turn)(A, rows, turned);
     return turned;
 }

@@ -40,12 +40,6 @@ static bool ends(const asc_linear_chunk *c)
     return !c->j->o->full && c->c == c->j->chunks - 1;
 }
 
-/* Rows of a transposed copy: of a power of two, they would share few places in a cache. */
-static int64_t turned_ld(int64_t columns)
-{
-    return (columns + 31) / 32 * 32 + 16;
-}
-
 /* ---- a worker's memory ---- */
 
 static void lay_out(const asc_linear_job *j, asc_space *space, asc_linear_chunk *c)
@@ -62,7 +56,7 @@ static void lay_out(const asc_linear_job *j, asc_space *space, asc_linear_chunk 
     c->dx = asc_carve(space, widest);
     c->dq = asc_carve(space, features);
     c->dk = asc_carve(space, features);
-    c->turned = asc_carve(space, (size_t)(rows * turned_ld(columns)) * size);
+    c->turned = asc_carve(space, (size_t)(rows * asc_turned_ld(columns)) * size);
 }
 
 size_t asc_linear_worker_bytes(const asc_linear_job *j)
@@ -146,7 +140,7 @@ static void product_f32(const asc_linear_chunk *c, bool ta, bool tb, int64_t m, 
 static void turned_product_f32(const asc_linear_chunk *c, int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
                                const float *b, int64_t ldb, float beta, float *to, int64_t ldc)
 {
-    int64_t ld = turned_ld(n);
+    int64_t ld = asc_turned_ld(n);
     asc_kernels_f32()->transpose(c->turned, ld, b, ldb, n, k);
     product_f32(c, false, false, m, n, k, a, lda, c->turned, ld, beta, to, ldc);
 }

@@ -7,7 +7,6 @@
 
 enum { NORM }; /* saved: of each row */
 
-static const double least_norm = 1e-12;
 
 static int64_t length_of(const asc_array *x)
 {
@@ -28,7 +27,7 @@ static void forward_piece_f32(void *arg, int64_t piece, int worker)
         float *y = (float *)call->out[0].data + r * n;
         norm[r] = sqrt(asc_kernels_f32()->sumsq(x, n));
         for (int64_t i = 0; i < n; i++) {
-            y[i] = norm[r] <= least_norm ? 0 : (float)((double)x[i] / norm[r]);
+            y[i] = norm[r] <= ASC_LEAST_NORM ? 0 : (float)((double)x[i] / norm[r]);
         }
     }
 }
@@ -44,7 +43,7 @@ static void backward_piece_f32(void *arg, int64_t piece, int worker)
         const float *y = (const float *)call->out[0].data + r * n, *dy = (const float *)call->grad_out[0].data + r * n;
         float *dx = (float *)call->grad_in[0].data + r * n, dot = asc_kernels_f32()->dot(y, dy, n);
         for (int64_t i = 0; i < n; i++) {
-            float g = norm[r] <= least_norm ? 0 : (float)((double)(dy[i] - y[i] * dot) / norm[r]);
+            float g = norm[r] <= ASC_LEAST_NORM ? 0 : (float)((double)(dy[i] - y[i] * dot) / norm[r]);
             dx[i] = call->fresh[0] ? g : dx[i] + g;
         }
     }

@@ -19,6 +19,15 @@
 
 #define ASC_COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
+#define ASC_LEAST_NORM 1e-12 /* vectors that are not longer have no direction */
+
+/* The length of rows of a transposed copy, an odd number of cache lines: of a power of two, they would share few places
+ * in a cache. */
+static inline int64_t asc_turned_ld(int64_t n)
+{
+    return (n + 31) / 32 * 32 + 16;
+}
+
 enum { ASC_PIECE = 16384 }; /* elements of an elementwise piece: some tens of KiB, in the first caches */
 
 /* It is f32 or f64, and has the dtype of the first input that is one of them. */

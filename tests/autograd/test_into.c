@@ -402,6 +402,22 @@ START_TEST(values_in_the_callers_memory)
 }
 END_TEST
 
+/* Memory of no elements may be nowhere. */
+START_TEST(gradients_of_nothing)
+{
+    asc_tensor x = asc_wrap(ctx, ASC_F64, NULL, ASC_SHAPE(0, 3), NULL, NULL, NULL);
+    asc_tensor where = asc_wrap(ctx, ASC_F64, NULL, ASC_SHAPE(0, 3), NULL, NULL, NULL);
+    no_error();
+    asc_require_grad(x, true);
+    ck_assert_int_eq(asc_grad_into(x, where, false), ASC_OK);
+    for (int i = 0; i < 2; i++) { /* the second adds */
+        ck_assert_int_eq(asc_backward_loss(ctx, asc_sum(ctx, asc_mul(ctx, x, x), ASC_ALL_DIMS, false)), ASC_OK);
+    }
+    ck_assert_int_eq(asc_backward(ctx, x, asc_zeros(ctx, ASC_F64, ASC_SHAPE(0, 3)), false), ASC_OK);
+    ck_assert(asc_is_valid(asc_grad(x)));
+}
+END_TEST
+
 START_TEST(values_that_do_not_fit)
 {
     asc_tensor x = leaf(3), y = asc_exp(ctx, x), other = asc_zeros(ctx, ASC_F64, ASC_SHAPE(N, 1));
@@ -456,6 +472,7 @@ int main(void)
     tcase_add_test(t, memory_that_is_written_again);
     tcase_add_test(t, memory_that_does_not_fit);
     tcase_add_test(t, values_in_the_callers_memory);
+    tcase_add_test(t, gradients_of_nothing);
     tcase_add_test(t, values_that_do_not_fit);
     tcase_add_test(t, every_allocation_fails_once);
     return run_suite("autograd/into", t);

@@ -182,6 +182,23 @@ static asc_status ends_scope_in_backward(asc_call *call)
     return next_op.backward(call);
 }
 
+/* As many have begun as before. */
+static asc_status swaps_scope(asc_call *call)
+{
+    asc_scope_end(call->ctx);
+    asc_scope_begin(call->ctx);
+    asc_scope_end(call->ctx);
+    return next_op.forward(call);
+}
+
+static asc_status infers_in_a_scope(asc_call *call)
+{
+    asc_scope_begin(call->ctx);
+    asc_status status = next_op.infer(call);
+    asc_scope_end(call->ctx);
+    return status;
+}
+
 static void expect_scope_error(const asc_op *op, bool backward, asc_status status, const char *message)
 {
     asc_scope_begin(ctx);
@@ -191,6 +208,7 @@ static void expect_scope_error(const asc_op *op, bool backward, asc_status statu
         ck_assert_int_eq(asc_backward(ctx, y, one, false), status);
     }
     expect_error(status, message);
+    ck_assert(asc_is_valid(one));
     y = next(ctx, x);
     ck_assert(asc_is_valid(y));
     asc_scope_end(ctx);
@@ -202,12 +220,17 @@ START_TEST(scopes_are_left_as_they_were)
     asc_op op = next_op;
     op.forward = begins_scope;
     expect_scope_error(&op, false, ASC_ERR_STATE, "test_next: infer or forward began a scope that it did not end");
+    op.forward = swaps_scope;
+    expect_scope_error(&op, false, ASC_ERR_STATE, "test_next: infer or forward ended a scope that it did not begin");
     op.forward = begins_scope_and_fails;
     expect_scope_error(&op, false, ASC_ERR_ARG, "test_next: no");
     op = next_op;
     op.infer = begins_scope_in_infer;
     op.forward = never;
     expect_scope_error(&op, false, ASC_ERR_STATE, "test_next: infer or forward began a scope that it did not end");
+    op.infer = infers_in_a_scope;
+    expect_scope_error(&op, false, ASC_ERR_STATE,
+                       "test_next: infer declared output 0 in a scope of its own, with which it went");
     op = next_op;
     op.backward = begins_scope_in_backward;
     expect_scope_error(&op, true, ASC_ERR_STATE, "test_next: backward began a scope that it did not end");

@@ -71,12 +71,78 @@ static asc_status goes_back(asc_ctx *c, void *user, const asc_tensor *inputs, as
     return asc_backward_loss(c, outputs[0]);
 }
 
+static asc_status goes_back_further(asc_ctx *c, void *earlier, const asc_tensor *inputs, asc_tensor *outputs)
+{
+    outputs[0] = asc_exp(c, inputs[0]);
+    return asc_backward(c, *(asc_tensor *)earlier, asc_full(c, ASC_F32, 1, ASC_SHAPE(2)), false);
+}
+
+static asc_status exponential(asc_ctx *c, void *user, const asc_tensor *inputs, asc_tensor *outputs)
+{
+    (void)user;
+    outputs[0] = asc_exp(c, inputs[0]);
+    return asc_error(c);
+}
+
+START_TEST(why_no_gradient_flows)
+{
+    asc_tensor w = asc_full(ctx, ASC_F32, 1, ASC_SHAPE(1)), y;
+    asc_require_grad(w, true);
+    asc_set_recording(ctx, false);
+    ck_assert_int_eq(asc_recompute(ctx, exponential, NULL, &w, 1, &y, 1), ASC_OK);
+    asc_set_recording(ctx, true);
+    asc_backward_loss(ctx, y);
+    expect_error(ASC_ERR_ARG, "backward: loss was computed with recording off");
+}
+END_TEST
+
+static void count_release(void *count, void *data)
+{
+    (void)data;
+    ++*(int *)count;
+}
+
+static asc_status give_wrapped(asc_ctx *c, void *count, const asc_tensor *inputs, asc_tensor *outputs)
+{
+    static float memory[2];
+    (void)inputs;
+    outputs[0] = asc_wrap(c, ASC_F32, memory, ASC_SHAPE(2), NULL, count_release, count);
+    outputs[1] = asc_exp(c, inputs[0]);
+    return asc_error(c);
+}
+
+/* Outside of a scope, too, where what stays would stay with the context. */
+START_TEST(a_failure_leaves_no_result)
+{
+    bool failed = true;
+    for (int64_t n = 0; failed; n++) {
+        heap h = {.fail_at = NEVER};
+        asc_ctx *c = context_on(&h, 1);
+        asc_tensor x = asc_full(c, ASC_F32, 1, ASC_SHAPE(2)), out[2];
+        asc_require_grad(x, true);
+        asc_release(asc_exp(c, x));
+        h.fail_at = h.calls + n;
+        int released = 0;
+        failed = asc_recompute(c, give_wrapped, &released, &x, 1, out, 2) != ASC_OK;
+        ck_assert(!failed || asc_error(c) == ASC_ERR_MEMORY);
+        int due = failed ? released : 0;
+        asc_ctx_free(c);
+        ck_assert_int_eq(released - due, failed ? 0 : 1);
+        expect_empty(&h);
+    }
+}
+END_TEST
+
 START_TEST(a_pass_within_the_function)
 {
     asc_tensor w = asc_full(ctx, ASC_F32, 1, ASC_SHAPE(2)), y;
     asc_require_grad(w, true);
     ck_assert_int_eq(asc_recompute(ctx, goes_back, NULL, &w, 1, &y, 1), ASC_ERR_ARG);
     expect_error_with(ASC_ERR_ARG, "loss was made by a function of asc_recompute, whose backward pass comes later");
+    asc_tensor earlier;
+    ck_assert_int_eq(asc_recompute(ctx, exponential, NULL, &w, 1, &earlier, 1), ASC_OK);
+    ck_assert_int_eq(asc_recompute(ctx, goes_back_further, &earlier, &w, 1, &y, 1), ASC_ERR_STATE);
+    expect_error(ASC_ERR_STATE, "backward: called from within a function of asc_recompute");
 }
 END_TEST
 
@@ -125,5 +191,7 @@ int main(void)
     tcase_add_test(t, a_pass_within_the_function);
     tcase_add_test(t, misuse);
     tcase_add_test(t, every_allocation_fails_once);
+    tcase_add_test(t, why_no_gradient_flows);
+    tcase_add_test(t, a_failure_leaves_no_result);
     return run_suite("autograd/recompute faults", t);
 }

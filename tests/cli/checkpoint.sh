@@ -174,8 +174,8 @@ for name in config.json vocab.txt metrics.jsonl checkpoint.safetensors model.saf
     rm run/$name && mkdir run/$name
     refused "run/$name: is a folder, expected a regular file\$"
 done
-for name in config.json.tmp metrics.jsonl.tmp checkpoint.safetensors.tmp model.next.safetensors \
-    model.kept.safetensors; do
+for name in config.json.ascgrad-tmp metrics.jsonl.ascgrad-tmp checkpoint.safetensors.ascgrad-tmp \
+    model.next.safetensors model.kept.safetensors; do
     : >outside
     ln -s ../outside run/$name
     refused "run/$name: is a symbolic link"

@@ -22,7 +22,7 @@ same_experiment() {
     done
     same "table.$1" "table.$2"
     # What a killed worker had begun to write goes when its run is claimed again, which one that is done never is.
-    ls "$2"/claims "$2"/failed | grep -v '^$\|:$\|\.tmp$' && fail "$2: claims or failures are left"
+    ls "$2"/claims "$2"/failed | grep -v '^$\|:$\|tmp$' && fail "$2: claims or failures are left"
 }
 
 # pause_of I: seconds, of all lengths from 0.02 to 0.4.

@@ -98,9 +98,9 @@ mkdir folder
 status 3 "$ASCGRAD" train $tiny --out no --profile folder
 [ ! -e no ] || fail 'a run has begun'
 echo before >late.json
-mkdir late.json.tmp
+mkdir late.json.ascgrad-tmp
 status 3 "$ASCGRAD" train $tiny --steps 5 --out late --profile late.json
-has err '^ascgrad train: late.json.tmp: is a folder, expected a regular file'
+has err '^ascgrad train: late.json.ascgrad-tmp: is a folder, expected a regular file'
 has err '^forward '
 has out '^late: done after step 5'
 has late.json '^before$'

@@ -70,10 +70,10 @@ status 0 "$ASCGRAD" train --resume warned --steps 1
 
 # rank 0 can't write any more
 begin full
-until mkdir full/checkpoint.safetensors.tmp 2>/dev/null; do # while a checkpoint is written, there is one
+until mkdir full/checkpoint.safetensors.ascgrad-tmp 2>/dev/null; do # while a checkpoint is written, there is one
     sleep 0.01
 done
 gone full
 [ "$got" -eq 3 ] || fail "full: status $got, expected 3"
-[ "$(grep -c 'rank 0: .*checkpoint.safetensors.tmp: is a folder' err)" -eq 1 ] || fail "not told once: $(cat err)"
+[ "$(grep -c 'rank 0: .*checkpoint.safetensors.ascgrad-tmp: is a folder' err)" -eq 1 ] || fail "not told once: $(cat err)"
 exit $failed

@@ -79,4 +79,9 @@ status 2 "$ASCGRAD" tokenize --learn bpe --tokenizer byte -o x text
 has err '^ascgrad tokenize: --tokenizer goes without --learn'
 status 2 "$ASCGRAD" tokenize --learn bpe text
 has err 'o FILE is missing'
+# a file of results is written beside those that a user has
+printf 'abc abc abd\n' >pairs.tmp
+cp pairs.tmp before
+status 0 "$ASCGRAD" tokenize --learn bpe --vocab-size 260 -o pairs pairs.tmp
+same pairs.tmp before
 exit $failed

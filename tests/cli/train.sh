@@ -25,7 +25,7 @@ lacks err "$(printf '\r')"
 # what a killed start leaves before config.json is there is no run, and in nobody's way; another's folder is
 mkdir half
 : >half/vocab.txt
-: >half/config.json.tmp
+: >half/config.json.ascgrad-tmp
 status 0 "$ASCGRAD" train $tiny --steps 1 --out half
 mkdir other
 echo mine >other/notes

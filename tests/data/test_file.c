@@ -16,7 +16,7 @@ static char temporary[400];
 
 static void name_files(void)
 {
-    snprintf(temporary, sizeof temporary, "%s.tmp", in_folder("x"));
+    snprintf(temporary, sizeof temporary, "%s" ASC_FILE_TEMPORARY, in_folder("x"));
 }
 
 START_TEST(atomic_replaces_and_leaves_nothing_aside)
@@ -60,7 +60,7 @@ END_TEST
 START_TEST(atomic_uses_what_a_killed_writer_left)
 {
     name_files();
-    spill_text("x.tmp", "half of a longer file");
+    spill_text("x" ASC_FILE_TEMPORARY, "half of a longer file");
     in_folder("x");
     ck_assert_int_eq(asc_file_write_atomic(ctx, path, "new", 3), ASC_OK);
     unsigned char bytes[32];
@@ -137,11 +137,11 @@ START_TEST(atomic_refuses_a_temporary_name_that_is_no_file)
     in_folder("x");
     ck_assert_int_eq(symlink(other, temporary), 0);
     ck_assert_int_eq(asc_file_write_atomic(ctx, path, "new", 3), ASC_ERR_IO);
-    expect_error_with(ASC_ERR_IO, "x.tmp: is a symbolic link, expected a regular file");
+    expect_error_with(ASC_ERR_IO, "x" ASC_FILE_TEMPORARY ": is a symbolic link, expected a regular file");
     ck_assert_int_eq(unlink(temporary), 0);
     ck_assert_int_eq(mkfifo(temporary, 0600), 0);
     ck_assert_int_eq(asc_file_write_atomic(ctx, path, "new", 3), ASC_ERR_IO);
-    expect_error_with(ASC_ERR_IO, "x.tmp: is a pipe, expected a regular file");
+    expect_error_with(ASC_ERR_IO, "x" ASC_FILE_TEMPORARY ": is a pipe, expected a regular file");
     unsigned char bytes[32];
     ck_assert_uint_eq(slurp(other, bytes, sizeof bytes), 9);
     ck_assert_int_ne(access(path, F_OK), 0);

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "data/byte_order.h"
+#include "data/file.h"
 #include "tests/data/fixture.h"
 
 #include <ascgrad/ops.h>
@@ -377,7 +378,7 @@ START_TEST(every_allocation_may_fail)
         asc_ctx_free(c);
         expect_empty(&small);
         ck_assert(status == ASC_OK || status == ASC_ERR_MEMORY);
-        ck_assert_int_ne(access(in_folder(FILE_NAME ".tmp"), F_OK), 0);
+        ck_assert_int_ne(access(in_folder(FILE_NAME ASC_FILE_TEMPORARY), F_OK), 0);
         in_folder(FILE_NAME);
     }
     ck_assert_int_gt(failures, 10);

@@ -387,6 +387,9 @@ START_TEST(few_targets_give_the_same)
     }
     asc_lm_loss_top(lm, x, asc_reshape(ctx, targets, ASC_SHAPE(B * N)), &each, &top); /* as many, of another shape */
     expect_error_with(ASC_ERR_ARG, "linear_cross_entropy: targets");
+    y[8] = 99;
+    asc_lm_loss(lm, x, asc_from(ctx, ASC_I64, y, ASC_SHAPE(B, N)), NULL);
+    expect_error_with(ASC_ERR_ARG, "targets has 99 at element 8, expected less than 11");
     asc_lm_free(lm);
 }
 END_TEST

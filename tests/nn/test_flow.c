@@ -139,6 +139,24 @@ START_TEST(paths_by_hand)
 }
 END_TEST
 
+/* The tokens that differ most from the mean do so at right angles to the leading direction. */
+START_TEST(the_leading_direction_is_not_the_furthest)
+{
+    double u[12][3];
+    for (int t = 0; t < 12; t++) {
+        double sign = t % 2 ? -.8 : .8;
+        bool rare = t < 2;
+        u[t][0] = .6;
+        u[t][1] = rare ? 0 : sign;
+        u[t][2] = rare ? sign : 0;
+    }
+    asc_tensor share, leading = asc_flow_leading(ctx, asc_from(ctx, ASC_F64, u, ASC_SHAPE(12, 1, 3)), &share);
+    no_error();
+    ck_assert_double_eq_tol(((const double *)asc_data(leading))[1], 1, 1e-9);
+    ck_assert_double_eq_tol(((const double *)asc_data(share))[0], 10. / 12, 1e-12);
+}
+END_TEST
+
 /* ---- gradients ---- */
 
 static double loss_of(asc_layer *l, asc_tensor x, asc_tensor up)
@@ -290,6 +308,7 @@ int main(void)
     tcase_add_loop_test(t, fused_is_composed, 0, COUNT(settings));
     tcase_add_test(t, the_gate_sees_the_path);
     tcase_add_test(t, paths_by_hand);
+    tcase_add_test(t, the_leading_direction_is_not_the_furthest);
     tcase_add_loop_test(t, gradients_are_right, 0, COUNT(settings));
     tcase_add_test(t, smooth_adds_what_changes);
     tcase_add_loop_test(t, smooth_has_its_gradient, 0, 2);

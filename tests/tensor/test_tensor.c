@@ -211,6 +211,10 @@ START_TEST(stale)
     expect_error_with(ASC_ERR_STATE, "gone");
     ck_assert_int_eq(asc_require_grad(t, true), ASC_ERR_STATE); /* no context is given: that of the tensor */
     expect_error(ASC_ERR_STATE, "require_grad: t is a tensor that is gone");
+    ck_assert_int_eq(asc_set_data(t, t), ASC_ERR_STATE);
+    expect_error(ASC_ERR_STATE, "set_data: leaf is a tensor that is gone");
+    ck_assert_int_eq(asc_set_data(t, asc_null()), ASC_ERR_STATE);
+    expect_error(ASC_ERR_STATE, "set_data: leaf is a tensor that is gone");
     ck_assert_int_eq(asc_on_grad(t, NULL, NULL), ASC_ERR_STATE);
     expect_error(ASC_ERR_STATE, "on_grad: t is a tensor that is gone");
 }

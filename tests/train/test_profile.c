@@ -350,6 +350,26 @@ START_TEST(the_trace_has_the_first_steps)
 }
 END_TEST
 
+/* A step that returned early out of two spans, and is called again. */
+START_TEST(spans_that_never_ended)
+{
+    asc_profile *p = asc_profile_new(ctx, 1);
+    asc_span step, part;
+    asc_span_begin(ctx, &step, "step");
+    asc_span_begin(ctx, &part, "forward");
+    asc_span_begin(ctx, &step, "step");
+    ck_assert_str_eq(asc_error_message(ctx), "span_begin: step has begun, and not ended");
+    asc_error_clear(ctx);
+    ck_assert(!step.outer);
+    asc_span_begin(ctx, &part, "forward");
+    next(ctx, leaf());
+    asc_span_end(ctx, &part);
+    asc_span_end(ctx, &step);
+    ck_assert_int_eq(asc_error(ctx), ASC_OK);
+    asc_profile_free(p);
+}
+END_TEST
+
 START_TEST(any_name_makes_json)
 {
     asc_profile *p = asc_profile_new(ctx, 1);
@@ -428,6 +448,7 @@ int main(void)
     tcase_add_test(t, time_belongs_to_the_innermost_call);
     tcase_add_test(t, more_labels_than_rows);
     tcase_add_test(t, the_trace_has_the_first_steps);
+    tcase_add_test(t, spans_that_never_ended);
     tcase_add_test(t, any_name_makes_json);
     tcase_add_test(t, a_file_that_cant_be);
     tcase_add_test(t, without_memory_the_trace_ends_and_the_training_goes_on);

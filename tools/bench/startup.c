@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tools/bench/bench.h"
@@ -45,22 +44,15 @@ static int run_program(char *const *argv)
     return CLI_OK;
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* The median time of `runs` processes, after one that fills the system's caches. */
 static int time_program(char *const *argv, int64_t runs, double *ms)
 {
     double *times = malloc((size_t)runs * sizeof *times);
     int status = times ? run_program(argv) : CLI_IO;
     for (int64_t i = 0; i < runs && status == CLI_OK; i++) {
-        double start = now();
+        double start = cli_clock();
         status = run_program(argv);
-        times[i] = 1e3 * (now() - start);
+        times[i] = 1e3 * (cli_clock() - start);
     }
     if (status == CLI_OK) {
         *ms = cli_median(times, runs);

@@ -61,6 +61,7 @@ static void catch_signals(asc_ctx *ctx)
     const struct sigaction stop = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
     sigaction(SIGINT, &stop, NULL);
     sigaction(SIGTERM, &stop, NULL);
+    cli_catch_hangup(&stop);
     asc_set_interrupt(ctx, goes_on, NULL);
 }
 

@@ -69,13 +69,10 @@ static void on_child(int number)
 static void catch_signals(void)
 {
     const struct sigaction stop = {.sa_handler = on_stop}, ended = {.sa_handler = on_child};
-    struct sigaction before;
     sigaction(SIGINT, &stop, NULL);
     sigaction(SIGTERM, &stop, NULL);
     sigaction(SIGCHLD, &ended, NULL);
-    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
-        sigaction(SIGHUP, &stop, NULL);
-    }
+    cli_catch_hangup(&stop);
     signal(SIGPIPE, SIG_IGN);
 }
 
@@ -333,8 +330,10 @@ static void wind_up(worker *w)
     for (int i = 0; i < w->jobs; i++) {
         if (w->children[i].pid > 0) {
             kill(w->children[i].pid, SIGTERM);
-            while (waitpid(w->children[i].pid, NULL, 0) < 0 && errno == EINTR) {
-            }
+        }
+    }
+    for (int i = 0; i < w->jobs; i++) {
+        while (w->children[i].pid > 0 && waitpid(w->children[i].pid, NULL, 0) < 0 && errno == EINTR) {
         }
     }
 }

@@ -81,8 +81,7 @@ static void put_rows(figure *f, const figure_plot *p, const figure_series *s)
 
 /* ---- axes ---- */
 
-/* Whether all points of all series have one x (or y), which is in *value. */
-/* Alike to the digits that the axes could show. */
+/* Whether all points of all series have one x (or y), to the digits that axes could show; *value has it. */
 static bool all_equal(const figure_plot *p, bool x, double *value)
 {
     bool any = false;

@@ -87,14 +87,13 @@ static void draw_directions(figure *f, const inspection *in)
 
 static void draw_layers(figure *f, inspect_curves *c)
 {
-    static const char *const keys[] = {"mean_length", "leading_share", "alignment", "curvature", "stability_below"};
     static const char *const names[] = {"length of the mean", "leading share", "alignment", "curvature", "stability"};
     c->n = 0;
     for (int i = 0; i < 5; i++) {
         figure_series *bars = inspect_curve(c, c->in->layers, i, names[i]);
         bars->mark = FIGURE_BARS;
         for (int64_t l = 0; l < c->in->layers; l++) {
-            inspect_point(bars, (double)l, json_object_get(inspect_member(c->in, l, "flow"), keys[i]));
+            inspect_point(bars, (double)l, json_object_get(inspect_member(c->in, l, "flow"), inspect_flow_keys[i]));
             snprintf(c->names[l], INSPECT_CURVE_NAME, "layer %lld", (long long)l);
             c->groups[l] = c->names[l];
         }

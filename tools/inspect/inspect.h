@@ -51,8 +51,10 @@ asc_status inspect_layers(inspection *in);
 /* Makes `in`'s summary, a mean over n - 1 models of one shape, that over them and another one (mean.c). */
 void inspect_add(inspection *in, const json_t *summary, int64_t n);
 
-/* Prints them as tables (print.c). */
+/* Prints them as tables (print.c); one number, or "-" for one that is not finite; a number's value, or NaN. */
 void inspect_print(const inspection *in);
+void inspect_print_number(int width, int digits, double value);
+double inspect_value(const json_t *number);
 
 /* Finds anew which bias weighs most in each head, after the sizes have changed. */
 void inspect_dominant(inspection *in);
@@ -93,6 +95,8 @@ void inspect_pair_name(const inspection *in, int64_t layer, int64_t pair, char *
 asc_tensor inspect_flow(const inspection *in, const asc_params *parts);
 /* What they share with those of the layer below, (N); null where these are not of one shape, or of other pairs. */
 asc_tensor inspect_stability(const inspection *in, const asc_params *parts, const asc_params *below, int64_t layer);
+/* What a layer's "flow" has, means over its tokens. */
+extern const char *const inspect_flow_keys[5];
 /* Adds what there is of them to a layer's summary; and prints it. */
 void inspect_add_paths(const inspection *in, json_t *o, const asc_params *parts, const asc_params *below,
                        int64_t layer);

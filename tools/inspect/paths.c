@@ -22,6 +22,9 @@ asc_tensor inspect_stability(const inspection *in, const asc_params *parts, cons
     return comparable ? asc_flow_stability(in->ctx, u, v) : asc_null();
 }
 
+const char *const inspect_flow_keys[5] = {"mean_length", "leading_share", "alignment", "curvature",
+                                            "stability_below"};
+
 /* The mean of every `step`-th number from `first` on, those that are none left out; null where there is none. */
 static json_t *mean_of(asc_tensor t, int64_t first, int64_t step)
 {
@@ -38,7 +41,7 @@ static json_t *mean_of(asc_tensor t, int64_t first, int64_t step)
 }
 
 /* Every `step`-th number from `first` on, token by token. */
-static json_t *rows_of(asc_tensor t, int64_t first, int64_t step)
+static json_t *steps_of(asc_tensor t, int64_t first, int64_t step)
 {
     const double *x = asc_data(t);
     json_t *list = json_array();
@@ -61,9 +64,9 @@ static void add_flow(const inspection *in, json_t *o, const asc_params *parts, c
     json_t *flow = json_pack("{s:o, s:o, s:o, s:o, s:o}", "mean_length", mean_of(length, 0, 1), "leading_share",
                              mean_of(share, 0, 1), "alignment", mean_of(path, 0, 2), "curvature", mean_of(path, 1, 2),
                              "stability_below", mean_of(stability, 0, 1));
-    json_object_set_new(flow, "alignment_rows", rows_of(path, 0, 2));
-    json_object_set_new(flow, "curvature_rows", rows_of(path, 1, 2));
-    json_object_set_new(flow, "stability_below_rows", rows_of(stability, 0, 1));
+    json_object_set_new(flow, "alignment_rows", steps_of(path, 0, 2));
+    json_object_set_new(flow, "curvature_rows", steps_of(path, 1, 2));
+    json_object_set_new(flow, "stability_below_rows", steps_of(stability, 0, 1));
     json_object_set_new(o, "flow", flow);
 }
 
@@ -127,18 +130,8 @@ static void begin_line(const inspection *in, int64_t layer, const char *heading,
     cli_print("%5lld  %-11s", (long long)layer, inspect_text(in, layer, "mixing", 0));
 }
 
-static void print_number(int width, int digits, const json_t *number)
-{
-    if (json_is_number(number)) {
-        cli_print("%*.*f", width, digits, json_number_value(number));
-    } else {
-        cli_print("%*s", width, "-");
-    }
-}
-
 static void print_flow(const inspection *in)
 {
-    static const char *const keys[] = {"mean_length", "leading_share", "alignment", "curvature", "stability_below"};
     bool begun = false;
     for (int64_t l = 0; l < in->layers; l++) {
         const json_t *flow = inspect_member(in, l, "flow");
@@ -151,7 +144,7 @@ static void print_flow(const inspection *in)
                    "layer  mixing         mean  leading  alignment  curvature  stability",
                    &begun);
         for (int i = 0; i < 5; i++) {
-            print_number((int[]){8, 9, 11, 11, 11}[i], 3, json_object_get(flow, keys[i]));
+            inspect_print_number((int[]){8, 9, 11, 11, 11}[i], 3, inspect_value(json_object_get(flow, inspect_flow_keys[i])));
         }
         putchar('\n');
     }
@@ -182,11 +175,11 @@ static void print_decays(const inspection *in)
                    "layer  mixing           5%     25%     50%     75%     95%   at 50%   at 95%   gate",
                    &begun);
         json_array_foreach(quantiles, i, decay) {
-            print_number(8, 4, decay);
+            inspect_print_number(8, 4, inspect_value(decay));
         }
         print_reach(json_array_get(quantiles, 2));
         print_reach(json_array_get(quantiles, 4));
-        print_number(7, 3, inspect_member(in, l, "input_gate"));
+        inspect_print_number(7, 3, inspect_number(in, l, "input_gate", 0));
         putchar('\n');
     }
 }
@@ -203,7 +196,7 @@ static void print_filters(const inspection *in)
         begin_line(in, l, "filters: share of each tap, from the token itself backwards\nlayer  mixing         taps",
                    &begun);
         json_array_foreach(taps, i, tap) {
-            print_number(8, 3, tap);
+            inspect_print_number(8, 3, inspect_value(tap));
         }
         putchar('\n');
     }

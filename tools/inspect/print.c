@@ -3,13 +3,12 @@
 
 #include "tools/inspect/inspect.h"
 
-/* NaN for what there is none of. */
-static double value_of(const json_t *number)
+double inspect_value(const json_t *number)
 {
     return json_is_number(number) ? json_number_value(number) : NAN;
 }
 
-static void print_number(int width, int digits, double value)
+void inspect_print_number(int width, int digits, double value)
 {
     if (isfinite(value)) {
         cli_print("%*.*f", width, digits, value);
@@ -21,7 +20,7 @@ static void print_number(int width, int digits, double value)
 /* 0 stands for planes that have no relations, or pairs without a plane: rounding leaves all others some residual. */
 static void print_residual(const json_t *residual)
 {
-    double value = value_of(residual);
+    double value = inspect_value(residual);
     if (value > 0) {
         cli_print("%10.1e", value);
     } else {
@@ -34,15 +33,15 @@ static void print_residual(const json_t *residual)
 static void print_head(const inspection *in, int64_t l, int64_t h, bool swarm)
 {
     cli_print("%5lld  %-11s %4lld", (long long)l, inspect_text(in, l, "mixing", 0), (long long)h);
-    print_number(9, 3, inspect_number(in, l, "entropy", h));
-    print_number(10, 2, inspect_number(in, l, "distance", h));
-    print_number(7, 3, inspect_number(in, l, "self", h));
+    inspect_print_number(9, 3, inspect_number(in, l, "entropy", h));
+    inspect_print_number(10, 2, inspect_number(in, l, "distance", h));
+    inspect_print_number(7, 3, inspect_number(in, l, "self", h));
     if (swarm) {
-        print_number(10, 4, inspect_number(in, l, "omega_align", h));
-        print_number(9, 4, inspect_number(in, l, "omega_sep", h));
-        print_number(9, 4, inspect_number(in, l, "omega_coh", h));
-        print_number(9, 3, inspect_number(in, l, "size_base", h));
-        print_number(9, 3, inspect_number(in, l, "pushed", h));
+        inspect_print_number(10, 4, inspect_number(in, l, "omega_align", h));
+        inspect_print_number(9, 4, inspect_number(in, l, "omega_sep", h));
+        inspect_print_number(9, 4, inspect_number(in, l, "omega_coh", h));
+        inspect_print_number(9, 3, inspect_number(in, l, "size_base", h));
+        inspect_print_number(9, 3, inspect_number(in, l, "pushed", h));
         cli_print("  %s", inspect_text(in, l, "dominant", h));
     }
     putchar('\n');
@@ -84,7 +83,7 @@ static void print_pairs(const inspection *in, int64_t l)
         print_residual(json_object_get(pair, "residual_max"));
         print_residual(json_object_get(pair, "residual_rms"));
         for (size_t a = 0; a < 2; a++) {
-            print_number(9, 1, value_of(json_array_get(angles, a)));
+            inspect_print_number(9, 1, inspect_value(json_array_get(angles, a)));
         }
         putchar('\n');
     }
@@ -96,13 +95,13 @@ static void print_layer(const inspection *in, int64_t l)
     json_t *quantiles = json_object_get(gate, "quantiles_5_25_50_75_95"), *quantile;
     size_t i;
     cli_print("%5lld", (long long)l);
-    print_number(8, 3, value_of(json_object_get(gate, "mean")));
+    inspect_print_number(8, 3, inspect_value(json_object_get(gate, "mean")));
     json_array_foreach(quantiles, i, quantile) {
-        print_number(7, 3, value_of(quantile));
+        inspect_print_number(7, 3, inspect_value(quantile));
     }
-    print_number(12, 3, inspect_number(in, l, "mean_share", 0));
-    print_number(11, 1, inspect_number(in, l, "angles_to_layer_below", 0));
-    print_number(9, 1, inspect_number(in, l, "angles_to_layer_below", 1));
+    inspect_print_number(12, 3, inspect_number(in, l, "mean_share", 0));
+    inspect_print_number(11, 1, inspect_number(in, l, "angles_to_layer_below", 0));
+    inspect_print_number(9, 1, inspect_number(in, l, "angles_to_layer_below", 1));
     putchar('\n');
 }
 

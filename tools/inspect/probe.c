@@ -40,7 +40,7 @@ static asc_status unknown_label(const inspection *in, const char *label)
                     "file:PATH; did you mean '%s'?", label, best);
 }
 
-/* The number of a line among the different ones so far, whose beginnings and lengths are kept; -1 for an empty one. */
+/* The number of a line among the different ones so far, which are the keys of `names`; -1 for an empty one. */
 static int64_t number_of(json_t *names, const char *line, size_t n)
 {
     if (n == 0) {

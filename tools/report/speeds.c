@@ -26,8 +26,8 @@ static bool grows(const trained *t, const char *schedule)
     return value && strcmp(value, "\"\"") != 0;
 }
 
-/* With blocks that grow, what the last step took a token says nothing of those before. */
-static double gflop_of(const trained *t)
+/* Along a curve: with blocks that grow, the mean of the whole run says nothing of the points before its end. */
+static double gflop_along(const trained *t)
 {
     return grows(t, "block_schedule") ? (double)NAN : asc_run_info_of(t->run)->gflop_per_token;
 }
@@ -38,7 +38,7 @@ void report_axis_of(const report *r, const trained *t, report_axis axis, const c
     *key = clock ? "elapsed_s" : "tokens";
     *scale = clock                     ? 1 / 60.
              : axis == REPORT_MINUTES  ? 1 / (60 * t->speed.mean)
-             : axis == REPORT_PRODUCTS ? 1e-6 * gflop_of(t)
+             : axis == REPORT_PRODUCTS ? 1e-6 * gflop_along(t)
                                        : 1;
 }
 
@@ -156,7 +156,7 @@ void report_speeds(report *r)
             table_text(&t, r->variants[i].name);
             table_spread(&t, first->speed.mean, first->speed.std, NULL);
             table_number(&t, 1e6 / first->speed.mean / 60);
-            table_number(&t, first->speed.mean * gflop_of(first));
+            table_number(&t, first->speed.mean * gflop_along(first));
         }
     }
     table_end(&t);

@@ -8,6 +8,7 @@
 
 #include <program/file.h>
 
+#include "data/file.h"
 #include "data/json.h"
 #include "tensor/need.h"
 #include "train/experiment/experiment.h"
@@ -42,9 +43,9 @@ static bool has_orphan(const asc_experiment *e, const asc_plan_run *r)
 /* Takes away what stood under a name, and what a worker that was killed had begun to write there. */
 static asc_status forget(asc_experiment *e, const asc_plan_run *r, const char *sub, const char *ending)
 {
-    static const char *const begun[] = {"", ".tmp"};
+    static const char *const begun[] = {"", ASC_FILE_TEMPORARY};
     for (int i = 0; i < 2 && asc_error(e->ctx) == ASC_OK; i++) {
-        char whole[16];
+        char whole[32];
         snprintf(whole, sizeof whole, "%s%s", ending, begun[i]);
         char *path = asc_experiment_path(e, sub, r->info.name, whole);
         if (path && unlink(path) && errno != ENOENT) {

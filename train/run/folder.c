@@ -56,7 +56,7 @@ static bool is_claim(const char *name)
  * for vocab.txt. */
 static bool early(const char *name)
 {
-    static const char *const names[] = {".", "..", "vocab.txt.tmp", "config.json.tmp"};
+    static const char *const names[] = {".", "..", "vocab.txt" ASC_FILE_TEMPORARY, "config.json" ASC_FILE_TEMPORARY};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(name, names[i]) == 0) {
             return true;
@@ -76,7 +76,7 @@ bool asc_folder_taken(const char *path)
     for (const struct dirent *entry; !taken && (entry = readdir(folder));) {
         bool vocab = strcmp(entry->d_name, "vocab.txt") == 0;
         vocabulary |= vocab;
-        begun |= is_claim(entry->d_name) || strcmp(entry->d_name, "config.json.tmp") == 0;
+        begun |= is_claim(entry->d_name) || strcmp(entry->d_name, "config.json" ASC_FILE_TEMPORARY) == 0;
         taken = !vocab && !early(entry->d_name);
     }
     closedir(folder);
@@ -128,7 +128,7 @@ static asc_status check_files(asc_folder *f)
 {
     for (int i = 0; i < N_FILES; i++) {
         char temporary[4200];
-        bool fits = snprintf(temporary, sizeof temporary, "%s.tmp", *name_of(f, i)) < (int)sizeof temporary;
+        bool fits = snprintf(temporary, sizeof temporary, "%s" ASC_FILE_TEMPORARY, *name_of(f, i)) < (int)sizeof temporary;
         if (asc_file_check_own(f->ctx, *name_of(f, i)) || (fits && asc_file_check_own(f->ctx, temporary))) {
             return asc_error(f->ctx);
         }
@@ -151,6 +151,9 @@ asc_status asc_folder_open(asc_folder *f, asc_ctx *ctx, const char *path, bool r
         return asc_error(ctx);
     }
     asc_status status = claim(f);
+    if (status == ASC_OK && !resume && asc_folder_taken(f->path)) {
+        status = asc_fail_taken(f->ctx, f->path); /* another process has trained there since `make` looked */
+    }
     if (status == ASC_OK) {
         status = check_files(f);
     }
@@ -254,7 +257,7 @@ static void remove_leftovers(asc_folder *f)
 {
     for (int i = 0; i < N_FILES; i++) {
         char temporary[4200];
-        if (snprintf(temporary, sizeof temporary, "%s.tmp", *name_of(f, i)) < (int)sizeof temporary) {
+        if (snprintf(temporary, sizeof temporary, "%s" ASC_FILE_TEMPORARY, *name_of(f, i)) < (int)sizeof temporary) {
             unlink(temporary);
         }
     }
