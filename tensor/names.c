@@ -35,7 +35,8 @@ int asc_name_distance(const char *a, const char *b)
         now[0] = i;
         for (int j = 1; j <= nb; j++) {
             now[j] = least(last[j - 1] + (asc_small(a[i - 1]) != asc_small(b[j - 1])), least(last[j], now[j - 1]) + 1);
-            if (i > 1 && j > 1 && asc_small(a[i - 1]) == asc_small(b[j - 2]) && asc_small(a[i - 2]) == asc_small(b[j - 1])) {
+            if (i > 1 && j > 1 && asc_small(a[i - 1]) == asc_small(b[j - 2]) &&
+                asc_small(a[i - 2]) == asc_small(b[j - 1])) {
                 now[j] = least(now[j], before[j - 2] + 1);
             }
         }

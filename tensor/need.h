@@ -32,7 +32,7 @@ asc_status asc_need_one(asc_ctx *ctx, const char *function, const char *argument
 /* The same for a tensor: "is null", "belongs to another context", or with ASC_ERR_STATE "is a tensor that is gone". */
 asc_status asc_need_tensor(asc_ctx *ctx, asc_tensor given, const char *function, const char *argument);
 
-/* No tensor, for a function that has no context of its own: an error of the one that it was made in, if that is there. */
+/* No tensor, for a function that gets no context: an error of the one that it was made in, if that is there. */
 asc_status asc_refuse_gone(asc_tensor gone, const char *function, const char *argument);
 
 /* An array for ASC_NEED that may be NULL if it has no elements. */

@@ -184,8 +184,8 @@ ASC_API asc_status asc_on_grad(asc_tensor t, asc_grad_hook *hook, void *user);
  * flows to, in the middle of a graph as well, or a leaf, to whose gradient the cotangent is added. Calls are freed as
  * they are used, unless `retain`: then another pass may come to them. ASC_ERR_ARG: no gradient flows to loss, wrong
  * cotangent; ASC_ERR_STATE: a call that it comes to was freed by an earlier pass, a value that it needs was
- * overwritten, or a pass is under way (a hook has called this), or the first run of a function of asc_recompute. After a
- * failure leaves' gradients hold no values to be used: asc_zero_grad. */
+ * overwritten, or a pass is under way (a hook has called this), or a function of asc_recompute runs for the first time.
+ * After a failure leaves' gradients hold no values to be used: asc_zero_grad. */
 ASC_API asc_status asc_backward(asc_ctx *ctx, asc_tensor loss, asc_tensor cotangent, bool retain);
 
 /* asc_backward of a loss of one element, whose tape is needed no more. */

@@ -75,5 +75,6 @@ until mkdir full/checkpoint.safetensors.ascgrad-tmp 2>/dev/null; do # while a ch
 done
 gone full
 [ "$got" -eq 3 ] || fail "full: status $got, expected 3"
-[ "$(grep -c 'rank 0: .*checkpoint.safetensors.ascgrad-tmp: is a folder' err)" -eq 1 ] || fail "not told once: $(cat err)"
+[ "$(grep -c 'rank 0: .*checkpoint.safetensors.ascgrad-tmp: is a folder' err)" -eq 1 ] ||
+    fail "not told once: $(cat err)"
 exit $failed

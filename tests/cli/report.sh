@@ -422,14 +422,18 @@ has long/tables/results-2.csv ' #2",1,'
 
 # ---- a name is cut between two characters ----
 cat >cut.json <<END
-{"name": "cut", "common": {"preset": "tiny", "data": "builtin:2000", "dim": 16, "heads": 2, "steps": 2, "threads": 1},
- "systems": {"$(printf '%079d' 0)é": {}}, "seeds": [1]}
+{"name": "cut", "common": {"preset": "tiny", "data": "builtin:2000", "dim": 16, "heads": 2, "steps": 2, "threads": 1,
+ "precision": "bf16"}, "systems": {"$(printf '%079d' 0)é": {}}, "seeds": [1]}
 END
 status 0 "$ASCGRAD" experiment run cut.json --out within
 status 0 "$ASCGRAD" experiment report within
 has within/tables/results.csv '^0*,1,'
 grep "$(printf '\303')[^$(printf '\200')-$(printf '\277')]" within/tables/*.csv &&
     fail 'a name is cut within a character'
+
+# ---- in which precision models are evaluated ----
+has within/report.md '^All models are evaluated in float32, those whose training rounded products to bfloat16 too\.'
+lacks long/report.md 'are evaluated in float32'
 
 # ---- a perplexity that is not finite loses nothing of the rest ----
 cat >wild.json <<'END'

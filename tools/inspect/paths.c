@@ -144,7 +144,8 @@ static void print_flow(const inspection *in)
                    "layer  mixing         mean  leading  alignment  curvature  stability",
                    &begun);
         for (int i = 0; i < 5; i++) {
-            inspect_print_number((int[]){8, 9, 11, 11, 11}[i], 3, inspect_value(json_object_get(flow, inspect_flow_keys[i])));
+            double value = inspect_value(json_object_get(flow, inspect_flow_keys[i]));
+            inspect_print_number((int[]){8, 9, 11, 11, 11}[i], 3, value);
         }
         putchar('\n');
     }

@@ -119,6 +119,22 @@ static void tell_changed_data(report *r)
     free(runs);
 }
 
+/* Of models that a table compares some may be of one precision, some of another. */
+static void tell_precision(report *r)
+{
+    bool rounded = false;
+    for (int v = 0; v < r->n_variants; v++) {
+        for (int64_t k = 0; k < r->variants[v].n; k++) {
+            const char *precision = asc_run_setting(r->variants[v].runs[k].run, "precision"); /* JSON */
+            rounded = rounded || (precision && strcmp(precision, "\"bf16\"") == 0);
+        }
+    }
+    if (rounded && !report_is_by_itself(r)) {
+        document_text(&r->doc, "All models are evaluated in float32, those whose training rounded products to bfloat16 "
+                               "too.");
+    }
+}
+
 static void write_beginning(report *r)
 {
     experiment_counts counts = experiment_count(r->experiment);
@@ -139,6 +155,7 @@ static void write_beginning(report *r)
         document_text(&r->doc, report_is_by_itself(r) ? "%s" : "Left out: %s", json_string_value(why));
     }
     tell_changed_data(r);
+    tell_precision(r);
     if (best && !report_texts_differ(r) && !report_unknown_counts(r)) {
         asc_spread s = report_spread(r, best, report_quality(r));
         text[0] = '\0';

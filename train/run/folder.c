@@ -123,12 +123,18 @@ asc_status asc_folder_check_claim(asc_folder *f)
                     "is written", f->path, ASC_FOLDER_CLAIM);
 }
 
+/* What file i is while it is written; false: too long a name. */
+static bool name_temporary(asc_folder *f, int i, char name[4200])
+{
+    return snprintf(name, 4200, "%s" ASC_FILE_TEMPORARY, *name_of(f, i)) < 4200;
+}
+
 /* All that lies in a run is regular files. What does not is refused before anything is read or written. */
 static asc_status check_files(asc_folder *f)
 {
     for (int i = 0; i < N_FILES; i++) {
         char temporary[4200];
-        bool fits = snprintf(temporary, sizeof temporary, "%s" ASC_FILE_TEMPORARY, *name_of(f, i)) < (int)sizeof temporary;
+        bool fits = name_temporary(f, i, temporary);
         if (asc_file_check_own(f->ctx, *name_of(f, i)) || (fits && asc_file_check_own(f->ctx, temporary))) {
             return asc_error(f->ctx);
         }
@@ -257,7 +263,7 @@ static void remove_leftovers(asc_folder *f)
 {
     for (int i = 0; i < N_FILES; i++) {
         char temporary[4200];
-        if (snprintf(temporary, sizeof temporary, "%s" ASC_FILE_TEMPORARY, *name_of(f, i)) < (int)sizeof temporary) {
+        if (name_temporary(f, i, temporary)) {
             unlink(temporary);
         }
     }
