@@ -42,7 +42,7 @@ typedef struct asc_file {
     size_t used;
 } asc_file;
 
-/* Starts the file that will be `path`. A temporary one of a process that was killed serves again; one that another writer
+/* Starts the file that will be `path`. A temporary one of a process that was killed serves again; one that a writer
  * holds at this moment, or that is no regular file, is refused, and so is a `path` that is a device or a pipe, which
  * would be replaced, or a folder. ASC_ERR_ARG: no path; ASC_ERR_IO; ASC_ERR_MEMORY. */
 asc_status asc_file_begin(asc_file *file, asc_ctx *ctx, const char *path);

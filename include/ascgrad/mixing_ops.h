@@ -130,8 +130,8 @@ typedef struct asc_ascender_losses {
  * λ, τ, α and ω are the scalars of their rule; κ and δ belong to sep. τ > 0 and κ >= 0 are for the caller to keep. More
  * in doc/ascender.md.
  * Gradients flow to all floating inputs; the choice of neighbours has none. A row that may look at nothing gives 0.
- * A value that is not finite reaches all rows of its panel of queries, as in asc_attention. Memory O(B H N (d + k)), time
- * O(B H N M), with a window and g global tokens O(B H N (w + g)). */
+ * A value that is not finite reaches all rows of its panel of queries, as in asc_attention. Memory O(B H N (d + k)),
+ * time O(B H N M), with a window and g global tokens O(B H N (w + g)). */
 ASC_API asc_tensor asc_ascender(asc_ctx *ctx, const asc_ascender_inputs *inputs, const asc_ascender_options *options,
                                 asc_ascender_losses *losses);
 
