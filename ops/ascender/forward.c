@@ -88,14 +88,15 @@ static void centroids_f32(const asc_ascender_call *s, const asc_panel *p, const 
 
 /* ---- normalisation and attention ---- */
 
-/* |x| <= |μ| + σ√n: where that settles it no largest one is looked for. */
-static bool is_constant_f32(const float *x, int64_t n, double mean, double sigma)
+/* `rounded`: what x was rounded as, if that is larger. |x| <= |μ| + σ√n: where that settles it no largest one is looked
+ * for. */
+static bool is_constant_f32(const float *x, int64_t n, double mean, double sigma, double rounded)
 {
-    return asc_row_is_constant(sigma, (double)FLT_EPSILON, fabs(mean) + sigma * sqrt((double)n)) &&
-           asc_row_is_constant(sigma, (double)FLT_EPSILON, asc_kernels_f32()->max_abs(x, n));
+    return asc_row_is_constant(sigma, (double)FLT_EPSILON, fmax(rounded, fabs(mean) + sigma * sqrt((double)n))) &&
+           asc_row_is_constant(sigma, (double)FLT_EPSILON, fmax(rounded, asc_kernels_f32()->max_abs(x, n)));
 }
 
-static void normalise_f32(const asc_ascender_call *s, const float *x, int64_t n, double *fact, int b)
+static void normalise_f32(const asc_ascender_call *s, const float *x, int64_t n, double rounded, double *fact, int b)
 {
     fact[FACT_MEAN + b] = fact[FACT_SIGMA + b] = 0;
     if (n == 0) {
@@ -105,7 +106,7 @@ static void normalise_f32(const asc_ascender_call *s, const float *x, int64_t n,
     double square = (double)asc_kernels_f32()->moments(x, n, &mean);
     double sigma = sqrt(square / (double)(s->a->o.unbiased && n > 1 ? n - 1 : n));
     fact[FACT_MEAN + b] = (double)mean;
-    fact[FACT_SIGMA + b] = is_constant_f32(x, n, (double)mean, sigma) ? 0 : sigma;
+    fact[FACT_SIGMA + b] = is_constant_f32(x, n, (double)mean, sigma, rounded) ? 0 : sigma;
 }
 
 /* S and A of a row, and what it loses. */
@@ -123,9 +124,10 @@ static void attend_row_f32(const asc_ascender_call *s, const asc_panel *p, const
     }
     double *fact = w->rows[r].fact;
     fact[FACT_V] = (double)asc_kernels_f32()->dot(at[SQUARES], at[DISTANCES], row.n) / fact[FACT_W];
-    normalise_f32(s, at[DIRECTIONS], row.n, fact, ALIGN);
-    normalise_f32(s, at[AFFINITY], row.n, fact, SEP);
-    normalise_f32(s, at[DISTANCES], row.n, fact, COH);
+    double along = sqrt(fmax(1 - w->rows[r].variance, 0)); /* ‖s‖/|N|, and u is s, a sum of unit vectors, over ‖s‖ */
+    normalise_f32(s, at[DIRECTIONS], row.n, w->rows[r].has > 0 ? 1 / along : 0, fact, ALIGN);
+    normalise_f32(s, at[AFFINITY], row.n, 0, fact, SEP);
+    normalise_f32(s, at[DISTANCES], row.n, 0, fact, COH);
     asc_ascender_gates gates = asc_ascender_gates_of(s->a, head, &w->rows[r]);
     asc_centred bias[BIASES];
     for (int b = 0; b < BIASES; b++) {
