@@ -288,7 +288,7 @@ static int run(int argc, char **argv)
     asc_split_kind kind = open_kind(args.split);
     int n = read_lengths(&args, outcomes);
     spare_inputs("per-token", args.per_token, 3, (const char *const[]){argv[0], args.data, args.tokenizer});
-    limited_set(args.max_memory);
+    limited_set((size_t)args.max_memory << 20);
     if (!args.no_cage) {
         cage_enter(&(cage){.model = argv[0], .data = args.data, .tokenizer = args.tokenizer, .output = args.per_token,
                            .reads_data = true, .reads_encoder = true, .encodes = true});

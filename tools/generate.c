@@ -381,7 +381,7 @@ static int run(int argc, char **argv)
     check(&args);
     const char *stop[CLI_LIST_MAX + 1] = {NULL};
     memcpy(stop, args.stop.value, (size_t)args.stop.n * sizeof *stop);
-    limited_set(args.max_memory);
+    limited_set((size_t)args.max_memory << 20);
     if (!args.no_cage) {
         cage_enter(&(cage){.model = argv[0], .data = args.data, .tokenizer = args.tokenizer,
                            .input = args.prompt_file});

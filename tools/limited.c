@@ -25,9 +25,9 @@ static void give(void *user, void *block, size_t bytes)
     free(block);
 }
 
-void limited_set(int64_t mib)
+void limited_set(size_t bytes)
 {
-    memory.most = (size_t)mib << 20;
+    memory.most = bytes;
 }
 
 asc_allocator limited_allocator(void)

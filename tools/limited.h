@@ -1,4 +1,4 @@
-/* tools/limited.h: --max-memory: an allocator that has so much and no more. */
+/* tools/limited.h: an allocator that has so much and no more: of --max-memory, and of bench. */
 #ifndef TOOLS_LIMITED_H
 #define TOOLS_LIMITED_H
 
@@ -10,8 +10,8 @@
             "end with status 3 where tensors and what is read take more MiB than that (no limit)"                      \
     }
 
-/* From here on contexts have at most so many MiB; 0: no limit. */
-void limited_set(int64_t mib);
+/* From here on contexts have at most so many bytes; 0: no limit. */
+void limited_set(size_t bytes);
 
 /* What a context is made with. */
 asc_allocator limited_allocator(void);

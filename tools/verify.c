@@ -53,7 +53,7 @@ static int run(int argc, char **argv)
     int n = cli_parse(&command_verify, argc, argv, &args);
     cli_expect_operands(n, argv, 1, 1, "a RUN or MODEL");
     listing l = {args.json, json_array()};
-    limited_set(args.max_memory);
+    limited_set((size_t)args.max_memory << 20);
     if (!args.no_cage) {
         cage_enter(&(cage){.model = argv[0]});
     }

@@ -9,6 +9,7 @@
 #include <program/settings.h>
 
 #include "tools/bench/bench.h"
+#include "tools/limited.h"
 
 /* ---- settings ---- */
 
@@ -65,30 +66,6 @@ const char *bench_model_at(const char *model, int i)
 
 /* ---- memory with a limit ---- */
 
-typedef struct budget {
-    size_t held, most;
-} budget;
-
-static budget limit;
-
-static void *take(void *user, size_t bytes, size_t align)
-{
-    budget *b = user;
-    void *memory = NULL;
-    if (bytes > b->most - b->held || posix_memalign(&memory, align < sizeof(void *) ? sizeof(void *) : align, bytes)) {
-        return NULL;
-    }
-    b->held += bytes;
-    return memory;
-}
-
-static void give(void *user, void *memory, size_t bytes)
-{
-    budget *b = user;
-    b->held -= memory ? bytes : 0;
-    free(memory);
-}
-
 /* Three quarters of what is free, here or in the control group: a system that takes more than it has would rather kill
  * us than refuse. */
 static size_t free_memory(void)
@@ -100,8 +77,8 @@ static size_t free_memory(void)
 
 asc_ctx *bench_open(int64_t threads, int64_t mib)
 {
-    limit = (budget){.most = mib > 0 ? (size_t)mib << 20 : free_memory()};
-    asc_options options = {.threads = (int)threads, .allocator = {take, give, &limit}};
+    limited_set(mib > 0 ? (size_t)mib << 20 : free_memory());
+    asc_options options = {.threads = (int)threads, .allocator = limited_allocator()};
     asc_ctx *ctx = asc_ctx_new(&options);
     if (!ctx) {
         cli_message("out of memory, or of threads");
