@@ -91,6 +91,7 @@ asc_status asc_grad_into(asc_tensor leaf, asc_tensor where, bool holds)
     }
     n->grad = to;
     n->has_grad = to && holds;
+    n->grad_given = to != NULL;
     asc_node_unref(was);
     return ASC_OK;
 }

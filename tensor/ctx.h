@@ -68,6 +68,7 @@ struct asc_node {
     bool owned;         /* the scope's reference is still there */
     bool requires_grad; /* a leaf that collects its gradient */
     bool has_grad;      /* `grad` holds values */
+    bool grad_given;    /* it is of asc_grad_into */
     uint64_t flows;     /* the segment (asc_recompute) that made it, whose calls leave no record, though a gradient
                          * would flow to it; 0: none */
     int keeps;          /* references of asc_keep */

@@ -226,8 +226,14 @@ asc_tensor asc_grad(asc_tensor t)
 void asc_zero_grad(asc_tensor t)
 {
     asc_node *n = asc_node_of(t);
-    if (n) {
-        n->has_grad = false; /* the storage stays for the next pass */
+    if (!n) {
+        return;
+    }
+    n->has_grad = false; /* the storage stays for the next pass, unless somebody reads it on */
+    asc_node *grad = n->grad;
+    if (grad && !n->grad_given && (grad->keeps > 0 || grad->storage->refs > 1)) {
+        n->grad = NULL;
+        asc_node_unref(grad);
     }
 }
 

@@ -157,8 +157,8 @@ ASC_API void asc_release(asc_tensor t);
 ASC_API asc_status asc_require_grad(asc_tensor t, bool require);
 ASC_API bool asc_requires_grad(asc_tensor t); /* of any tensor: a gradient flows to it */
 ASC_API bool asc_is_leaf(asc_tensor t);       /* no op made it that gradients flow through; false of no tensor */
-/* A leaf's gradient, same shape and dtype, contiguous; borrowed. Null before the first backward pass
- * and after asc_zero_grad. */
+/* A leaf's gradient, same shape and dtype, contiguous; borrowed. Passes add to it. Null before the first one and after
+ * asc_zero_grad, from which on one that was kept, or has a view, stays as it is, unless it is of asc_grad_into. */
 ASC_API asc_tensor asc_grad(asc_tensor t);
 ASC_API void asc_zero_grad(asc_tensor t);
 

@@ -103,6 +103,7 @@ class Given(unittest.TestCase):
             (lambda: asc.AdamW([w]).step(clip=float("nan")), "clip is nan"),
             (lambda: asc.AdamW([w]).step(clip=-1), "clip is -1"),
             (lambda: asc.learning_rate(-1, 1e-3), "step is -1"),
+            (lambda: asc.learning_rate(1, 1e-3), "steps is 0, expected how many"),
             (lambda: self.lm.set_dropout(float("nan")), "p is nan"),
             (lambda: asc.Layer("transformer", 8, heads=float("nan")), "heads is nan, expected a finite number"),
             (lambda: next(self.split.batches(4, 0)), "batch is 0, expected at least 1"),

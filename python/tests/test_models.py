@@ -1,6 +1,7 @@
 """Layers, language models, data, runs."""
 
 import copy
+import ctypes
 import gc
 import json
 import locale
@@ -470,6 +471,16 @@ class Training(unittest.TestCase):
         asc.save_safetensors(path, {"a": np.ones(2)})
         with self.assertRaisesRegex(asc.FormatError, "is no model"):
             asc.LM.load(path)
+
+    def test_what_others_callbacks_raise_is_none_of_the_trainings(self):
+        foreign = ctypes.CFUNCTYPE(None)(lambda: 1 / 0)
+        before, sys.unraisablehook = sys.unraisablehook, lambda what: None
+        settings = dict(preset="tiny", data="builtin:3000", tokenizer="word", model="conv", steps=3)
+        try:
+            run = asc.train(os.path.join(self.folder.name, "beside"), lambda p: foreign(), **settings)
+        finally:
+            sys.unraisablehook = before
+        self.assertEqual(run.info["state"], "done")
 
     def test_ctrl_c_ends_a_training_and_later_calls(self):
         # A process that was started in the background ignores SIGINT.

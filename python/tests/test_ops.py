@@ -260,6 +260,10 @@ class Own(unittest.TestCase):
         split = asc.Op("split", halved, lambda g, x: g)
         self.assertEqual(split(np.ones(5)).tolist(), [16, 8, 4, 2, 1])
 
+    def test_the_dtype_of_an_op_whose_first_input_is_absent(self):
+        op = asc.Op("second", lambda a, b: b, inputs="a? b")
+        self.assertEqual(op(None, np.array([0.1])).item(), 0.1)
+
     def test_what_is_checked_alone_goes(self):
         sine = asc.Op("sine", np.sin, lambda g, x: g * np.cos(x), samples=[[(3,)]])
         asc.gradcheck(sine)

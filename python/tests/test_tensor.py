@@ -245,6 +245,30 @@ class Memory(unittest.TestCase):
         self.assertFalse(asc.from_numpy(np.broadcast_to(np.ones(3), (2, 3))).numpy().flags.writeable)
         del y
 
+    def test_a_view_for_reading_leaves_a_parameter_as_it_is(self):
+        w = asc.tensor(np.ones(3), requires_grad=True)
+        z = (w * np.broadcast_to(w.numpy(), (2, 3))).sum()
+        self.assertTrue(w.numpy().flags.writeable)
+        asc.AdamW([w])
+        z.backward()
+        self.assertEqual(w.grad.tolist(), [2, 2, 2])
+
+    def test_numbers_of_numpys_beside_a_tensor(self):
+        f = asc.tensor(np.ones(2, np.float32))
+        for number in (np.int64(2), np.float64(2), np.bool_(True)):
+            self.assertEqual(asc.maximum(f, number).dtype, np.float32)
+        self.assertEqual(asc.where(f > 1, f, np.int64(0)).tolist(), [0, 0])
+        with self.assertRaisesRegex(asc.ArgumentError, "add: got 2.5 beside int64"):
+            asc.tensor([1, 2]) + 2.5
+
+    def test_memory_for_reading_goes_to_no_dlpack(self):
+        a = np.ones(2)
+        a.flags.writeable = False
+        w = asc.tensor([1.0], requires_grad=True)
+        for t in (asc.from_numpy(a), asc.exp(w)):
+            with self.assertRaisesRegex(BufferError, "for reading alone"):
+                t.__dlpack__()
+
     def test_numpys_functions_take_lists_of_all_kinds(self):
         t = asc.tensor([1.0, 2.0])
         np.testing.assert_array_equal(np.stack(asc.Parameters({"a": t, "b": t})), [[1, 2], [1, 2]])
@@ -335,6 +359,24 @@ class Gradients(unittest.TestCase):
         np.testing.assert_allclose(room, [2, 4])
         with self.assertRaisesRegex(asc.Error, "from_numpy: "):
             x.grad_into(np.zeros(2, ">f8"))  # a copy's gradient nobody would see
+
+    def test_gradients_that_are_kept_stay(self):
+        x, kept = asc.tensor([1.0, 1.0], requires_grad=True), []
+        for k in (1, 2, 3):
+            (x * k).sum().backward()
+            kept.append(x.grad if k < 3 else x.grad.numpy())
+            x.grad = None
+        optimizer = asc.SGD([x], lr=0.0)
+        (x * 4).sum().backward()
+        kept.append(x.grad)
+        optimizer.zero_grad()
+        (x * 5).sum().backward()
+        self.assertEqual([g.tolist() for g in [*kept, x.grad]], [[k, k] for k in (1, 2, 3, 4, 5)])
+
+    def test_a_list_has_no_memory_for_a_gradient(self):
+        x = asc.tensor([1.0, 2.0], requires_grad=True)
+        with self.assertRaisesRegex(TypeError, "from_numpy: got "):
+            x.grad_into([0.0, 0.0])
 
     def test_a_written_value_is_refused(self):
         x = asc.tensor([1.0, 2.0], requires_grad=True)

@@ -292,6 +292,24 @@ class PyTorch(unittest.TestCase):
             layer = at.Conv(8)
         self.assertEqual(layer(torch.zeros(1, 2, 8)).shape, (1, 2, 8))
 
+    def test_another_default_device(self):
+        x, layer = torch.randn(1, 4, 8), at.Attention(8, heads=2)
+        whole = layer(x, lengths=torch.tensor([2]))
+        with torch.device("meta"):
+            self.assertTrue(torch.equal(layer(x, lengths=[2]), whole))
+            self.assertEqual(at.call(asc.ops.dropout, x, p=0.5).shape, x.shape)
+
+    def test_ops_whose_results_are_numbers(self):
+        with self.assertRaisesRegex(TypeError, "accuracy gives float, expected an op whose results are tensors"):
+            at.call(asc.ops.accuracy, torch.randn(3, 4), torch.tensor([0, 1, 2]))
+
+    def test_a_parameter_of_another_shape(self):
+        layer = at.Attention(8, heads=2)
+        layer(torch.randn(1, 4, 8))
+        layer.q.weight.data = layer.q.weight.data[:4]
+        with self.assertRaises(asc.Error):
+            layer(torch.randn(1, 4, 8))
+
     def test_strided_inputs(self):
         layer, x = all_layers()[0], torch.randn(5, 2, 8)
         self.assertTrue(torch.equal(layer(x.transpose(0, 1)), layer(x.transpose(0, 1).contiguous())))

@@ -168,6 +168,17 @@ START_TEST(a_gradient_that_is_kept_stays)
     pass(x);
     expect_all(asc_data(g), 6);
     expect_all(asc_data(asc_grad(x)), 12);
+    asc_tensor half = asc_slice(ctx, asc_grad(x), 0, 0, N / 2, 1);
+    asc_zero_grad(x);
+    pass(x);
+    ck_assert_double_eq(*(const double *)asc_data(half), 12);
+    asc_tensor again = asc_keep(asc_grad(x));
+    asc_zero_grad(x);
+    pass(x);
+    pass(x);
+    expect_all(asc_data(again), 6);
+    expect_all(asc_data(asc_grad(x)), 12);
+    asc_release(again);
     asc_release(x);
     expect_all(asc_data(g), 6);
     asc_release(g);

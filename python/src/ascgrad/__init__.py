@@ -26,7 +26,7 @@ from ._library import (
 )
 from ._lm import LM, Carried
 from ._operators import arange, full, ones, split, zeros
-from ._optim import SGD, AdamW, Muon, learning_rate
+from ._optim import SGD, AdamW, Muon, Optimizer, learning_rate
 from ._params import Parameters, load_safetensors, manual_seed, save_safetensors
 from ._runs import Run, experiment, paired, runs, train
 from ._sentences import Encoder, Features
@@ -52,6 +52,7 @@ __all__ = [
     "Muon",
     "NonFiniteError",
     "Op",
+    "Optimizer",
     "OutOfMemoryError",
     "Parameters",
     "Run",

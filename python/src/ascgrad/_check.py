@@ -27,7 +27,7 @@ from ._library import (
     state,
     text,
 )
-from ._tensor import DTYPES, Tensor, made
+from ._tensor import DTYPES, Tensor, dtype_number, made
 from ._types import Input
 
 Samples = Sequence[Sequence[Tuple[int, ...]]]
@@ -164,7 +164,8 @@ class Op:
         if Op._checked is self and self._broadcasts:  # then forward alone knows the sizes that it takes
             self._forward(*(s if s is None else numpy.ones(s, DTYPES[a.dtype]) for s, a in zip(shapes, given)))
         room = array("q", shape)
-        lib.asc_call_output(ctypes.byref(c), 0, given[0].dtype, len(shape), room.buffer_info()[0])
+        dtype = next((a.dtype for a in given if a.ndim >= 0), dtype_number("f64"))
+        lib.asc_call_output(ctypes.byref(c), 0, dtype, len(shape), room.buffer_info()[0])
 
     def _values(self, c):
         return [copy(getattr(c, "in")[i]) for i in range(c.n_in)]

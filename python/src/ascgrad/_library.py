@@ -146,6 +146,13 @@ next(_watcher)
 _go_on = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)(_watcher.send)
 
 
+def is_entry(unraisable, functions):
+    """Whether sys.unraisablehook is told of what a signal's handler raised as ctypes entered one of the functions."""
+    if unraisable.object is None:  # of newer Pythons the message alone has it
+        return any(repr(function) in (unraisable.err_msg or "") for function in functions)
+    return any(unraisable.object is function for function in functions)
+
+
 class hearing:
     """with lock, hearing(function) as heard: calls of a callback of several arguments, as which ctypes enters
     `function`.
@@ -162,9 +169,7 @@ class hearing:
 
     def _hear(self, unraisable):
         """Also once it is over, where a handler has kept __exit__ from its end."""
-        ours = unraisable.object is self.function  # of newer Pythons the message alone has it
-        ours |= unraisable.object is None and repr(self.function) in (unraisable.err_msg or "")
-        if ours:
+        if is_entry(unraisable, [self.function]):
             self.raised = self.raised or unraisable.exc_value.with_traceback(None)
         else:
             self._was(unraisable)

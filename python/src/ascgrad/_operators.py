@@ -92,8 +92,8 @@ def _operator(op, general):
         try:
             return general(t, other)
         except TypeError:
-            if isinstance(other, numpy.ndarray):  # which would take the tensor as an array, without a gradient
-                raise
+            if isinstance(other, (numpy.ndarray, bool, int, float)):  # an array would take the tensor as one of its own,
+                raise  # without a gradient; of a number the reason is here
             return NotImplemented
 
     return method

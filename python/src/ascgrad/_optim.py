@@ -95,6 +95,7 @@ class Optimizer(Owned):
         return call(lib.asc_grad_norm, self._list.pointer)
 
     def zero_grad(self) -> None:
+        """Begins all gradients anew; what is kept of one stays as it is."""
         with lock:
             lib.asc_params_zero_grad(self._list.pointer)
 
@@ -118,7 +119,7 @@ def _betas(given):
 
 
 class AdamW(Optimizer):
-    """AdamW (Loshchilov and Hutter 2019), in PyTorch's order of operations."""
+    """AdamW (Loshchilov and Hutter 2019), in PyTorch's order of operations. Parameters of one dimension do not decay."""
 
     def __init__(
         self,
@@ -134,7 +135,7 @@ class AdamW(Optimizer):
 
 
 class SGD(Optimizer):
-    """Gradient descent with momentum."""
+    """Gradient descent with momentum. Parameters of one dimension do not decay."""
 
     def __init__(
         self,
@@ -149,7 +150,7 @@ class SGD(Optimizer):
 
 
 class Muon(Optimizer):
-    """Muon for matrices, AdamW for the rest."""
+    """Muon for matrices, AdamW for the rest. Parameters of one dimension do not decay."""
 
     def __init__(
         self,
@@ -182,6 +183,8 @@ def learning_rate(
         raise ArgumentError(f"decay is {decay!r}, expected one of {', '.join(kinds)}")
     if whole("step", step) < 0:
         raise ArgumentError(f"step is {step}, expected 0 or more")
+    if decay != "constant" and whole("steps", steps) < 1:
+        raise ArgumentError(f"steps is {steps}, expected how many there are in all, which decay {decay!r} needs")
     schedule = struct(
         _c.asc_schedule, decay=kinds[decay], lr=lr, min_lr=min_lr, warmup=warmup, steps=steps, fall=fall
     )

@@ -23,6 +23,7 @@ from ._library import (
     ask,
     call,
     hearing,
+    is_entry,
     lib,
     lock,
     log,
@@ -36,17 +37,17 @@ from ._types import Array, File
 
 
 FOUND = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_char_p)
+HEARD = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.POINTER(_c.asc_train_progress))
+SAID = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
 
 
 def _hooks(progress):
     """The library's hooks that call progress(step, steps, loss, valid_loss) after steps and evaluations, and let Ctrl-C
-    end the training; the functions."""
+    end the training; as the library takes them, what keeps them, and the functions."""
 
-    @ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.POINTER(_c.asc_train_progress))
     def working(_, now):
         return state.raised is None  # the interpreter looks for signals before that
 
-    @ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.POINTER(_c.asc_train_progress))
     def step(_, now):
         p = now.contents
         if p.phase == _c.ASC_TRAIN_PHASE_EVALUATING:
@@ -59,26 +60,23 @@ def _hooks(progress):
             state.raised = raised
             return False
 
-    @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
     def message(_, line):
         log.info("%s", text(line))
 
-    cast = ctypes.cast
-    return _c.asc_train_hooks(
-        progress=cast(step, ctypes.c_void_p) if progress else None,
-        working=cast(working, ctypes.c_void_p),
-        message=cast(message, ctypes.c_void_p),
-    ), (step, working, message)
+    kept = HEARD(step), HEARD(working), SAID(message)
+    at = [ctypes.cast(function, ctypes.c_void_p) for function in kept]
+    hooks = _c.asc_train_hooks(progress=at[0] if progress else None, working=at[1], message=at[2])
+    return hooks, kept, (step, working, message)
 
 
 @contextlib.contextmanager
-def _interruptible():
+def _interruptible(hooks):
     """Keeps what a signal's handler raises as a hook begins, which ctypes would only print: the hook has then returned
     False. Afterwards Ctrl-C ends long calls again, which trainings have a function of their own for."""
     before = sys.unraisablehook
 
     def keep(what):
-        if "ctypes callback" in (what.err_msg or ""):
+        if is_entry(what, hooks):
             state.raised = state.raised or what.exc_value
         else:
             before(what)
@@ -125,9 +123,9 @@ def train(
         ask(lib.asc_settings_set, made.pointer, key, value)
     if resume:
         ask(lib.asc_settings_resume, made.pointer, run)
-    hooks, kept = _hooks(progress)
+    hooks, kept, functions = _hooks(progress)
     result = _c.asc_train_result()
-    with _interruptible(), _recording():
+    with _interruptible(functions), _recording():
         call(lib.asc_train, made.pointer, run, resume, ctypes.byref(hooks), ctypes.byref(result))
     del kept
     return Run(run)
@@ -200,7 +198,7 @@ def paired(a: Sequence[float], b: Sequence[float], resamples: int = 10000, seed:
 
 def _cell(value):
     try:
-        return float(value)
+        return value if "_" in value else float(value)  # 10_20 is a name
     except ValueError:
         return value if value else math.nan
 

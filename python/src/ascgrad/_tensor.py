@@ -214,14 +214,13 @@ class Tensor(Methods):
 
     def __dlpack__(self, *, stream=None, **options):
         values = self.numpy()
-        try:
-            try:
-                return values.__dlpack__(**options)
-            except TypeError:  # NumPy before 2.1 knows no options
-                return values.__dlpack__()
-        except BufferError:
+        if not values.flags.writeable:  # PyTorch writes all the same where NumPy says so
             ways = "detach() it, or copy it" if self.requires_grad else "copy it"
             raise BufferError(f"the memory is for reading alone, which can't be said here: {ways} by ascgrad.tensor")
+        try:
+            return values.__dlpack__(**options)
+        except TypeError:  # NumPy before 2.1 knows no options
+            return values.__dlpack__()
 
     def __dlpack_device__(self):
         return (1, 0)  # the processor
@@ -246,7 +245,8 @@ class Tensor(Methods):
 
     @property
     def grad(self) -> Optional[Tensor]:
-        """What backward passes have collected, later ones too; None before the first. To set it to None clears it."""
+        """What backward passes have collected, later ones too; None before the first. To set it to None begins another
+        one: what is kept stays as it is."""
         with lock:
             gradient = quick.asc_keep(quick.asc_grad(self))
         return made(gradient) if gradient.tag else None
@@ -384,6 +384,13 @@ def _released(number, _):
 _next = iter(range(1, 2**62))
 
 
+def _may_be_written(values):
+    """Whether a read-only array is a view of a tensor's memory that itself is not."""
+    while isinstance(values, numpy.ndarray):
+        values = values.base
+    return isinstance(values, _Memory) and not values.__array_interface__["data"][1]
+
+
 def _span(values):
     """An array's first address, and the one behind its last element; of strides that are not below 0."""
     first = values.ctypes.data
@@ -400,6 +407,10 @@ def from_numpy(values: Any) -> Tensor:
     """A tensor with the memory of an array, or of anything with the buffer protocol; kept as long as it is used.
 
     float32, float64, int64, uint8 and bool, of any strides that are not below 0."""
+    if isinstance(values, (list, tuple, int, float, complex, numpy.generic)):
+        raise ArgumentTypeError(
+            f"from_numpy: got {shown(values)}, expected an array, whose memory can be shared; ascgrad.tensor copies it"
+        )
     values = numpy.asarray(values)
     if values.dtype not in DTYPES and values.dtype != numpy.bool_:
         raise ArgumentTypeError(
@@ -419,7 +430,7 @@ def from_numpy(values: Any) -> Tensor:
     shape, steps, number = sizes(values.shape), sizes([step // size for step in values.strides]), next(_next)
     data = values.ctypes.data
     OWNERS[number] = values
-    if not values.flags.writeable:
+    if not values.flags.writeable and not _may_be_written(values):
         READ_ONLY[number] = _span(values)
     try:
         return result(
@@ -507,7 +518,7 @@ def as_tensor(op, value, like=None):
         return value
     if isinstance(value, numpy.floating) and like is not None and like.dtype.kind != "f":
         like = None  # it has a dtype of its own
-    if isinstance(value, (bool, int, float, numpy.floating)) and like is not None:
+    if isinstance(value, (int, float, numpy.integer, numpy.floating, numpy.bool_)) and like is not None:
         if like.dtype.kind != "f" and isinstance(value, float) and not value.is_integer():
             raise ArgumentTypeError(f"{op}: got {value} beside {like.dtype}, expected a whole number")
         return tensor(value, dtype=like.dtype)

@@ -37,7 +37,7 @@ from ._library import (
     quick,
 )
 from ._params import load_safetensors, save_safetensors
-from ._tensor import NULL, result, sizes
+from ._tensor import NULL, Tensor, result, sizes
 from ._types import File
 
 __all__ = [
@@ -167,11 +167,11 @@ class _Graph:
         return found
 
     def _walk(self, gradients):
-        given = [(y, g.contiguous()) for y, g in zip(self.outputs, gradients) if g is not None and y.requires_grad]
+        given = [(y, g.resolve_neg().contiguous()) for y, g in zip(self.outputs, gradients) if g is not None and y.requires_grad]
         held = given  # the memory that the sum reads
         if len(given) > 1:  # one pass for all
             loss = functools.reduce(ops.add, [ops.sum(ops.mul(y, _share(g))) for y, g in held])
-            given = [(loss, torch.ones((), dtype=held[0][1].dtype))]
+            given = [(loss, torch.ones((), dtype=held[0][1].dtype, device="cpu"))]
         catch_up()
         for y, g in given:
             if lib.asc_backward(ctx, y, _share(g), False):
@@ -263,7 +263,7 @@ class _Op:
 
     def __init__(self, function, names, attributes):
         self.function, self.names, self.attributes = function, names, attributes
-        self.seed = int(torch.randint(2**62, ())) if function in RANDOM else None  # the same in every pass
+        self.seed = int(torch.randint(2**62, (), device="cpu")) if function in RANDOM else None  # the same in every pass
 
     @staticmethod
     def leaves(tensors):
@@ -275,6 +275,10 @@ class _Op:
         first = [t for t, name in zip(leaves, self.names) if name is None]
         named = {name: t for t, name in zip(leaves, self.names) if name is not None}
         y = self.function(*first, **named, **self.attributes)
+        for each in y if isinstance(y, (tuple, list)) else [y]:
+            if not isinstance(each, Tensor):
+                name = getattr(self.function, "__name__", self.function)
+                raise ArgumentTypeError(f"{name} gives {type(each).__name__}, expected an op whose results are tensors")
         return [_apart(each, leaves) for each in (y if isinstance(y, (tuple, list)) else [y])]
 
 
@@ -328,7 +332,7 @@ class _Engine:
         given, params = tensors[:4], tensors[4:]
         for i, t in enumerate(params):
             held = self.held[i]
-            if held is None or held.data_ptr() != t.data_ptr() or not t.is_contiguous():
+            if held is None or held.data_ptr() != t.data_ptr() or held.shape != t.shape or not t.is_contiguous():
                 t = t.contiguous()
                 ask(quick.asc_set_data, self.parameters[i], _share(t))
                 self.held[i] = t
@@ -414,7 +418,7 @@ class Mixing(nn.Module):
                 _cast("the layer's parameter " + name, p, dtype)
         x, context, bias = (_cast(name, t, dtype) for name, t in (("x", x), ("context", context), ("bias", bias)))
         if lengths is not None:
-            lengths = torch.as_tensor(lengths)
+            lengths = torch.as_tensor(lengths, device=None if isinstance(lengths, torch.Tensor) else "cpu")
             if lengths.numel() and (lengths.is_floating_point() or lengths.is_complex()):
                 raise ArgumentTypeError(f"lengths are {lengths.dtype}, expected whole numbers")
             lengths = lengths.to(torch.int64)
