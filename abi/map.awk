@@ -21,6 +21,6 @@ FILENAME ~ /\.c$/ { next }
 END {
     for (i = 1; i <= n; i++) {
         printf "ASCGRAD_%s {\n    global:\n%s", order[i], functions[order[i]]
-        print i == 1 ? "    local: *;\n};" : "} ASCGRAD_" order[i - 1] ";"
+        print (i == 1 ? "    local: *;\n};" : "} ASCGRAD_" order[i - 1] ";")
     }
 }

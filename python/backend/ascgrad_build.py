@@ -151,12 +151,18 @@ def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
     return folder.name
 
 
+def plain_place():
+    """A folder for temporary ones under whose path make can build; None for the usual one."""
+    places = [tempfile.gettempdir(), "/var/tmp", "/tmp"]
+    return next((p for p in places if os.access(p, os.W_OK) and re.fullmatch(r"[A-Za-z0-9_/.+@~-]+", p)), None)
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     """PEP 517's."""
     name = f"ascgrad-{version()}-{tag()}.whl"
     if not (SOURCE / "configure.ac").exists():
         sys.exit(f"ascgrad: {SOURCE} is not the library's source tree, of which this folder is a part")
-    with tempfile.TemporaryDirectory(prefix="ascgrad-") as room:
+    with tempfile.TemporaryDirectory(prefix="ascgrad-", dir=plain_place()) as room:
         room = Path(room)
         library = Path(os.environ["ASCGRAD_LIBRARY"]) if os.environ.get("ASCGRAD_LIBRARY") else build_library(room)
         lay_out(library, room / "wheel")

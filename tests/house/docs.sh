@@ -7,7 +7,7 @@ cd "${abs_top_srcdir:-$(dirname "$0")/../..}" || exit 99
 # The files that `make install` takes to docdir, each to the place that it has here.
 installed=$(awk '/^nobase_dist_doc_DATA/ { on = 1; sub(/^[^=]*=/, "") }
     on { line = $0; on = sub(/\\$/, "", line); n = split(line, word, " "); for (i = 1; i <= n; i++) print word[i] }' \
-    Makefile.am doc/Makefile.inc examples/Makefile.inc python/Makefile.inc)
+    Makefile.am doc/Makefile.inc examples/Makefile.inc experiments/Makefile.inc python/Makefile.inc)
 
 is_installed() {
     echo "$installed" | grep -qxF "$1"

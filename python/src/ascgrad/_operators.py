@@ -92,8 +92,9 @@ def _operator(op, general):
         try:
             return general(t, other)
         except TypeError:
-            if isinstance(other, (numpy.ndarray, bool, int, float)):  # an array would take the tensor as one of its own,
-                raise  # without a gradient; of a number the reason is here
+            # An array would take the tensor as one, without a gradient; why a number is refused is known here alone.
+            if isinstance(other, (numpy.ndarray, bool, int, float)):
+                raise
             return NotImplemented
 
     return method

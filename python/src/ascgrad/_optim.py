@@ -119,7 +119,9 @@ def _betas(given):
 
 
 class AdamW(Optimizer):
-    """AdamW (Loshchilov and Hutter 2019), in PyTorch's order of operations. Parameters of one dimension do not decay."""
+    """AdamW (Loshchilov and Hutter 2019), in PyTorch's order of operations.
+
+    Parameters of one dimension do not decay."""
 
     def __init__(
         self,

@@ -167,7 +167,8 @@ class _Graph:
         return found
 
     def _walk(self, gradients):
-        given = [(y, g.resolve_neg().contiguous()) for y, g in zip(self.outputs, gradients) if g is not None and y.requires_grad]
+        pairs = [(y, g) for y, g in zip(self.outputs, gradients) if g is not None and y.requires_grad]
+        given = [(y, g.resolve_neg().contiguous()) for y, g in pairs]
         held = given  # the memory that the sum reads
         if len(given) > 1:  # one pass for all
             loss = functools.reduce(ops.add, [ops.sum(ops.mul(y, _share(g))) for y, g in held])
@@ -263,7 +264,8 @@ class _Op:
 
     def __init__(self, function, names, attributes):
         self.function, self.names, self.attributes = function, names, attributes
-        self.seed = int(torch.randint(2**62, (), device="cpu")) if function in RANDOM else None  # the same in every pass
+        drawn = function in RANDOM
+        self.seed = int(torch.randint(2**62, (), device="cpu")) if drawn else None  # the same in every pass
 
     @staticmethod
     def leaves(tensors):
