@@ -382,7 +382,7 @@ static void call_hooks(asc_tape *tape, bool ok)
     for (asc_node *leaf; (leaf = tape->reached);) {
         tape->reached = leaf->next;
         leaf->reached = false;
-        if (ok && leaf->hook && !tape->rehearsal) {
+        if (ok && leaf->hook && leaf->has_grad && !tape->rehearsal) { /* another hook may have zeroed it */
             leaf->hook(leaf->hook_user, asc_handle(leaf->grad));
         }
         asc_node_unref(leaf);

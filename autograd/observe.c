@@ -79,6 +79,8 @@ static double flops_of(const asc_call *call, bool backward)
 
 /* ---- telling ---- */
 
+enum { SPANS = 32 }; /* that have room from the start */
+
 static void tell(asc_ctx *ctx, asc_event *event)
 {
     asc_tape *tape = ctx->tape.state;
@@ -127,6 +129,9 @@ asc_status asc_set_observer(asc_ctx *ctx, asc_observer *observer, void *user)
     asc_tape *tape = asc_tape_of(ctx);
     if (!tape) {
         return ctx ? ASC_ERR_MEMORY : ASC_ERR_ARG;
+    }
+    if (observer && !asc_grow(ctx, &tape->spans, &tape->cap_spans, SPANS, sizeof *tape->spans)) {
+        return ASC_ERR_MEMORY;
     }
     tape->observer = observer;
     tape->observer_user = user;

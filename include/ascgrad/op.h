@@ -205,7 +205,7 @@ typedef void asc_observer(void *user, const asc_event *event);
 ASC_API asc_status asc_set_observer(asc_ctx *ctx, asc_observer *observer, void *user);
 
 /* Begins a span, which lives at the caller's until it is ended; `name` is borrowed as long. Spans nest: the last that
- * was begun is ended first. ASC_ERR_STATE: it is not, or a span begins that has not ended. */
+ * was begun is ended first. ASC_ERR_STATE: it is not, or a span begins that has not ended; ASC_ERR_MEMORY. */
 ASC_API void asc_span_begin(asc_ctx *ctx, asc_span *span, const char *name);
 ASC_API void asc_span_end(asc_ctx *ctx, asc_span *span);
 

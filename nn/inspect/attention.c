@@ -72,6 +72,9 @@ static double entropy_of(const double *s, const double *a, int64_t M, double tem
     }
     double sum = 0;
     for (int64_t j = 0; j < M; j++) {
+        if (isnan(a[j])) {
+            return NAN;
+        }
         sum += a[j] > 0 ? a[j] * (s[m] - s[j]) : 0;
     }
     return M > 0 && a[m] > 0 ? sum / temperature - log(a[m]) : 0;

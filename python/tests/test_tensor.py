@@ -252,12 +252,16 @@ class Memory(unittest.TestCase):
         asc.AdamW([w])
         z.backward()
         self.assertEqual(w.grad.tolist(), [2, 2, 2])
+        seen = w.numpy()
+        seen.flags.writeable = False
+        with self.assertRaisesRegex(ValueError, "where is read-only"):
+            asc.tensor(np.ones(3), requires_grad=True).grad_into(seen)
 
     def test_numbers_of_numpys_beside_a_tensor(self):
-        f = asc.tensor(np.ones(2, np.float32))
-        for number in (np.int64(2), np.float64(2), np.bool_(True)):
-            self.assertEqual(asc.maximum(f, number).dtype, np.float32)
-        self.assertEqual(asc.where(f > 1, f, np.int64(0)).tolist(), [0, 0])
+        f = asc.tensor(np.ones((2, 2), np.float32))
+        self.assertEqual(asc.maximum(f, np.float64(2)).dtype, np.float32)
+        self.assertEqual((f + np.int64(2)).tolist(), [[3, 3], [3, 3]])
+        self.assertEqual(asc.embedding(f, np.int64(1)).tolist(), [1, 1])  # an index
         with self.assertRaisesRegex(asc.ArgumentError, "add: got 2.5 beside int64"):
             asc.tensor([1, 2]) + 2.5
 

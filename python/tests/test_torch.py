@@ -294,9 +294,11 @@ class PyTorch(unittest.TestCase):
 
     def test_another_default_device(self):
         x, layer = torch.randn(1, 4, 8), at.Attention(8, heads=2)
-        whole = layer(x, lengths=torch.tensor([2]))
+        two = torch.tensor([2])
+        whole = layer(x, lengths=two)
         with torch.device("meta"):
             self.assertTrue(torch.equal(layer(x, lengths=[2]), whole))
+            self.assertTrue(torch.equal(layer(x, lengths=two), whole))
             self.assertEqual(at.call(asc.ops.dropout, x, p=0.5).shape, x.shape)
 
     def test_ops_whose_results_are_numbers(self):

@@ -37,7 +37,8 @@ step 'installing the program' inside 'DEBIAN_FRONTEND=noninteractive apt-get ins
     /packages/ascgrad_*.deb'
 step 'the program' inside 'ascgrad info && ascgrad gradcheck linear && test -f /usr/share/man/man1/ascgrad-train.1.gz'
 step 'installing the library' inside 'DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-    gcc gfortran libc6-dev pkg-config /packages/libascgrad1_*.deb /packages/libascgrad-dev_*.deb'
+    gcc gfortran libc6-dev pkg-config /packages/libascgrad1_*.deb /packages/libascgrad-dev_*.deb &&
+    test -f /usr/share/doc/libascgrad-dev/experiments/field.json'
 step 'a program, shared and static' inside 'cd /packages && cc fit.c $(pkg-config --cflags --libs ascgrad) -lm -o fit &&
     ./fit && ldd fit | grep -q libascgrad.so.1 &&
     cc -static fit.c $(pkg-config --static --cflags --libs ascgrad) -o all && ./all'

@@ -20,7 +20,7 @@ def inputs(op, *values):
             break
     else:
         return values
-    values = [as_tensor(op, v) if hasattr(v, "dtype") and not isinstance(v, numpy.generic) else v for v in values]
+    values = [as_tensor(op, v) if hasattr(v, "dtype") and not isinstance(v, numpy.floating) else v for v in values]
     known = [value for value in values if type(value) is Tensor]
     like = next((t for kind in "fiu" for t in known if t.dtype.kind == kind), None)  # a mask the last one
     return [NONE if value is None else as_tensor(op, value, like) for value in values]

@@ -95,7 +95,7 @@ class Optimizer(Owned):
         return call(lib.asc_grad_norm, self._list.pointer)
 
     def zero_grad(self) -> None:
-        """Begins all gradients anew; what is kept of one stays as it is."""
+        """Begins all gradients anew; what is kept of one stays as it is, unless it is of grad_into."""
         with lock:
             lib.asc_params_zero_grad(self._list.pointer)
 

@@ -84,7 +84,7 @@ class Tensor(Methods):
     """An array of f32, f64, i64 or u8 with its gradient: made by tensor, from_numpy, from_dlpack, and by ops.
 
     It shares its memory with numpy(), numpy.asarray, memoryview and __dlpack__. The memory of a result that gradients
-    flow to is for reading there; so is what was made of a read-only array."""
+    flow to is for reading there; so is what was made of a read-only array, unless that is a view of a tensor's."""
 
     __slots__ = (
         "_as_parameter_",
@@ -246,7 +246,7 @@ class Tensor(Methods):
     @property
     def grad(self) -> Optional[Tensor]:
         """What backward passes have collected, later ones too; None before the first. To set it to None begins another
-        one: what is kept stays as it is."""
+        one: what is kept stays as it is, unless it is of grad_into."""
         with lock:
             gradient = quick.asc_keep(quick.asc_grad(self))
         return made(gradient) if gradient.tag else None
@@ -263,7 +263,8 @@ class Tensor(Methods):
 
         `holds`: it holds a gradient already, which passes add to; else the first pass overwrites what is there."""
         to = where if where is None or isinstance(where, Tensor) else from_numpy(where)
-        if to is not None and to._reads_only(to._array.data):
+        for_reading = isinstance(where, numpy.ndarray) and not where.flags.writeable
+        if for_reading or (to is not None and to._reads_only(to._array.data)):
             raise ArgumentError("grad_into: where is read-only")
         ask(lib.asc_grad_into, self, to if to is not None else NULL, holds)
 
@@ -518,7 +519,7 @@ def as_tensor(op, value, like=None):
         return value
     if isinstance(value, numpy.floating) and like is not None and like.dtype.kind != "f":
         like = None  # it has a dtype of its own
-    if isinstance(value, (int, float, numpy.integer, numpy.floating, numpy.bool_)) and like is not None:
+    if isinstance(value, (bool, int, float, numpy.floating)) and like is not None:
         if like.dtype.kind != "f" and isinstance(value, float) and not value.is_integer():
             raise ArgumentTypeError(f"{op}: got {value} beside {like.dtype}, expected a whole number")
         return tensor(value, dtype=like.dtype)

@@ -420,7 +420,7 @@ class Mixing(nn.Module):
                 _cast("the layer's parameter " + name, p, dtype)
         x, context, bias = (_cast(name, t, dtype) for name, t in (("x", x), ("context", context), ("bias", bias)))
         if lengths is not None:
-            lengths = torch.as_tensor(lengths, device=None if isinstance(lengths, torch.Tensor) else "cpu")
+            lengths = lengths if isinstance(lengths, torch.Tensor) else torch.as_tensor(lengths, device="cpu")
             if lengths.numel() and (lengths.is_floating_point() or lengths.is_complex()):
                 raise ArgumentTypeError(f"lengths are {lengths.dtype}, expected whole numbers")
             lengths = lengths.to(torch.int64)
