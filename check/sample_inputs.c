@@ -5,18 +5,19 @@
 #include "check/gradcheck.h"
 #include "check/sample.h"
 
-/* Streams of random numbers: of a sample's inputs, from COTANGENT on of its outputs, from REDRAWN on of its inputs'
- * other values. */
-enum { STREAMS = 128, COTANGENT = ASC_MAX_IN, REDRAWN = COTANGENT + ASC_MAX_IN };
+/* Streams of random numbers: of a sample's inputs, from REDRAWN on of its inputs' other values; and apart from those of
+ * all samples, from COTANGENT on, of its outputs. */
+enum { STREAMS = 2 * ASC_MAX_IN, REDRAWN = ASC_MAX_IN };
+static const uint64_t COTANGENT = UINT64_C(1) << 32;
 /* After so many numbers the same come again; a prime, so that no two pieces that threads share have the same. */
 enum { PERIOD = 8191 };
 
-static asc_draws draws_of(const asc_check *c, int number)
+static asc_draws draws_of(const asc_check *c, uint64_t number)
 {
-    return (asc_draws){ASC_F64, c->options.seed, (uint64_t)c->sample * STREAMS + (uint64_t)number, PERIOD};
+    return (asc_draws){ASC_F64, c->options.seed, (uint64_t)c->sample * STREAMS + number, PERIOD};
 }
 
-static asc_tensor draw_tensor(const asc_check *c, const asc_sample_input *s, int number)
+static asc_tensor draw_tensor(const asc_check *c, const asc_sample_input *s, uint64_t number)
 {
     asc_draws draws = draws_of(c, number);
     return asc_sample_tensor(c->ctx, s, &draws);
@@ -62,14 +63,14 @@ asc_status asc_check_sample_cotangents(asc_check *c)
         }
         asc_sample_input s = {.kind = 'f', .ndim = c->out[o].ndim};
         memcpy(s.shape, c->out[o].shape, sizeof s.shape);
-        c->cotangent[o] = draw_tensor(c, &s, COTANGENT + o);
+        c->cotangent[o] = draw_tensor(c, &s, COTANGENT + (uint64_t)o);
     }
     return asc_error(c->ctx);
 }
 
 asc_tensor asc_check_redraw(const asc_check *c, int input)
 {
-    return draw_tensor(c, &c->form->in[c->owner[input]], REDRAWN + input);
+    return draw_tensor(c, &c->form->in[c->owner[input]], (uint64_t)(REDRAWN + input));
 }
 
 double *asc_check_doubles(asc_check *c, int64_t n)

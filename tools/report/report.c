@@ -130,8 +130,8 @@ static void tell_precision(report *r)
         }
     }
     if (rounded && !report_is_by_itself(r)) {
-        document_text(&r->doc, "On the %s split models are evaluated in float32, those whose training rounded products to "
-                               "bfloat16 too; the training's own evaluations are in its precision.", r->split);
+        document_text(&r->doc, "On the %s split models are evaluated in float32, those whose training rounded products "
+                               "to bfloat16 too; the training's own evaluations are in its precision.", r->split);
     }
 }
 
