@@ -37,7 +37,7 @@ double inspect_number(const inspection *in, int64_t layer, const char *key, int6
 {
     json_t *value = inspect_member(in, layer, key);
     value = json_is_array(value) ? json_array_get(value, (size_t)head) : value;
-    return json_is_number(value) ? json_number_value(value) : NAN;
+    return inspect_value(value);
 }
 
 const char *inspect_text(const inspection *in, int64_t layer, const char *key, int64_t head)
