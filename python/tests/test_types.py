@@ -32,6 +32,11 @@ except asc.Error as error:
     s: int = error.status
 asc.cross_entropy(x, [1]).backward()
 asc.Dataset("builtin").split("train", words).class_batch(np.arange(2))
+@asc.no_grad()
+def squared(x: asc.Tensor) -> asc.Tensor:
+    return x * x
+squared(x).numpy()
+squared("x")
 shape: tuple[int, ...] = layer.parameters().values()[0].shape
 x.nothing()
 asc.nothing()
@@ -63,7 +68,7 @@ class Types(unittest.TestCase):
             said = subprocess.run(command, cwd=folder, env=given, capture_output=True, text=True).stdout
         lines = PROGRAM.splitlines()
         wrong = {lines[int(line.split(":")[1]) - 1] for line in said.splitlines() if ": error:" in line}
-        self.assertEqual(wrong, {"x.nothing()", "asc.nothing()", "asc.tanh()", "n: str = lm.block"}, said)
+        self.assertEqual(wrong, {'squared("x")', "x.nothing()", "asc.nothing()", "asc.tanh()", "n: str = lm.block"}, said)
 
 
 if __name__ == "__main__":

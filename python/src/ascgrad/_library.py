@@ -15,7 +15,7 @@ import sys
 import threading
 import types
 from pathlib import Path
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, TypeVar, cast
 
 from . import _c
 from ._errors import (  # noqa: F401, which others have from here
@@ -311,6 +311,9 @@ def info() -> Dict[str, Any]:
     return {name: text(value) if isinstance(value, bytes) else value for name, value in values.items()}
 
 
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
 class no_grad:
     """with asc.no_grad(): ops of this thread record nothing for a backward pass. Also a decorator."""
 
@@ -325,7 +328,7 @@ class no_grad:
     def __exit__(self, *_: Any) -> None:
         mode.recording = self._was.pop()
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Function) -> Function:
         import functools
         import inspect
 
@@ -340,4 +343,4 @@ class no_grad:
             with no_grad():
                 return function(*args, **kwargs)
 
-        return inner
+        return cast(Function, inner)
