@@ -2,7 +2,7 @@
  * and again; of several the one with the lowest ids. Words count as often as they are there; pairs don't cross them.
  *
  * Each pair knows the words that may have it, and pairs wait in a heap under the count that they had when they were put
- * there, which is corrected when they come up: a merge costs what it changes. */
+ * there, which is corrected when they come up: a merge costs the words that have it. */
 #include <program/file.h>
 #include <stdlib.h>
 #include <string.h>

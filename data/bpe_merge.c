@@ -181,7 +181,7 @@ static asc_status encode_word(asc_bpe *b, const char *word, size_t n, asc_ids *i
     if (n > sizeof b->known->text) {
         return merge_word(b, word, n, ids);
     }
-    uint32_t hash = ASC_HASH_START;
+    uint32_t hash = asc_hash_start();
     for (size_t i = 0; i < n; i++) {
         hash = asc_hash_step(hash, word[i]);
     }

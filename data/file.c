@@ -298,7 +298,7 @@ asc_status asc_file_begin(asc_file *file, asc_ctx *ctx, const char *path)
     if (!path || !*path) {
         return file->status = asc_fail(ctx, ASC_ERR_ARG, "file: no path was given");
     }
-    struct stat there;
+    struct stat there, replaced;
     if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
         return file->status = S_ISDIR(there.st_mode)
                                   ? asc_fail(ctx, ASC_ERR_IO, "%s: can't write: %s", path, strerror(EISDIR))
@@ -320,6 +320,9 @@ asc_status asc_file_begin(asc_file *file, asc_ctx *ctx, const char *path)
     snprintf(file->temporary, file->path_bytes + TEMPORARY_EXTRA, "%s" ASC_FILE_TEMPORARY, path);
     if (!open_locked(file) || ftruncate(file->fd, 0)) {
         return failed(file, "can't write");
+    }
+    if (lstat(path, &replaced) == 0 && S_ISREG(replaced.st_mode)) { /* a private file stays private */
+        (void)!fchmod(file->fd, replaced.st_mode & 0777);           /* where modes can be set */
     }
     return ASC_OK;
 }

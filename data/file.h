@@ -44,7 +44,8 @@ typedef struct asc_file {
 
 /* Starts the file that will be `path`. A temporary one of a process that was killed serves again; one that a writer
  * holds at this moment, or that is no regular file, is refused, and so is a `path` that is a device or a pipe, which
- * would be replaced, or a folder. ASC_ERR_ARG: no path; ASC_ERR_IO; ASC_ERR_MEMORY. */
+ * would be replaced, or a folder. It gets the mode of the file that it replaces; of a symbolic link the link is
+ * replaced, not what it names. ASC_ERR_ARG: no path; ASC_ERR_IO; ASC_ERR_MEMORY. */
 asc_status asc_file_begin(asc_file *file, asc_ctx *ctx, const char *path);
 
 /* Appends n bytes. ASC_ERR_IO. */

@@ -350,10 +350,19 @@ asc_status asc_npz_read(asc_ctx *ctx, const char *path, asc_params *into)
         status = bad(&p, "is no .npz archive");
     }
     size_t at = end ? get(end + 16, 4) : 0;
-    for (uint32_t n = end ? get(end + 10, 2) : 0; n > 0 && !status; n--) {
+    size_t left = b.n; /* of the file: members that share bytes could unpack to any size */
+    uint32_t members = end ? get(end + 10, 2) : 0;
+    if (members == UINT16_MAX) {
+        status = bad(&p, "has too many arrays, expected fewer than 65535");
+    }
+    for (; members > 0 && !status; members--) {
         member m = {0};
         p.name[0] = 0;
         status = next_member(&p, b, &at, &m);
+        if (!status && m.packed + LOCAL_BYTES > left) {
+            status = bad(&p, "shares its bytes with another one");
+        }
+        left -= status ? 0 : m.packed + LOCAL_BYTES;
         status = status ? status : add_member(&p, b, &m, into);
     }
     asc_free(ctx, b.at, b.n + 1);

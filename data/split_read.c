@@ -173,11 +173,7 @@ static asc_status check_targets(const asc_dataset *data, asc_split_kind kind, co
                         "more", data->spec, asc_split_name(kind), (long long)split->bytes,
                         (long long)split->n_tokens);
     }
-    bool any = split->n_sequences > 0;
-    for (int64_t i = 1; i < split->n_tokens && !any; i++) {
-        any = !split->given || !split->given[i];
-    }
-    if (!any) {
+    if (split->classes == 0 && asc_split_targets(split) == 0) {
         return asc_fail(data->ctx, ASC_ERR_FORMAT, "%s: in the %s split all tokens are given, expected some to predict",
                         data->spec, asc_split_name(kind));
     }
@@ -219,7 +215,7 @@ static asc_split *load(asc_dataset *data, asc_split_kind kind, const asc_tokeniz
         return NULL;
     }
     if (!asc_tokenizer_is_ready(tokenizer)) {
-        asc_fail(ctx, ASC_ERR_STATE, "%s: the tokenizer %s has no words yet: asc_dataset_collect comes first",
+        asc_fail(ctx, ASC_ERR_STATE, "%s: the tokenizer %s has no words yet: collect them from the data first",
                  data->spec, asc_tokenizer_name(tokenizer));
         return NULL;
     }

@@ -1,7 +1,10 @@
 /* data/strings.c: a vocabulary in memory, and its reading from text. */
 #include "data/strings.h"
 
+#include <stdatomic.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <ascgrad/data.h>
 
@@ -21,6 +24,29 @@ const char *asc_strings_at(const asc_strings *s, int32_t id, size_t *n)
     size_t start = id > 0 ? s->ends[id - 1] : 0;
     *n = s->ends[id] - start;
     return s->bytes + start;
+}
+
+/* From what differs between processes: the time, and where the system has put this one's data and stack. */
+static uint32_t make_start(void)
+{
+    static const char data = 0;
+    struct timespec now = {0};
+    clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t x = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 32 ^ (uint64_t)(uintptr_t)&data << 16 ^
+                 (uint64_t)(uintptr_t)&now ^ (uint64_t)getpid() << 48;
+    x = (x ^ x >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint32_t)(x >> 32) | 1;
+}
+
+uint32_t asc_hash_start(void)
+{
+    static _Atomic uint32_t start; /* 0: not chosen yet */
+    uint32_t chosen = atomic_load(&start);
+    if (chosen == 0) {
+        uint32_t made = make_start();
+        chosen = atomic_compare_exchange_strong(&start, &chosen, made) ? made : chosen;
+    }
+    return chosen;
 }
 
 /* FNV's low bits are weak: the high ones of a product choose the slot (Knuth, TAOCP 3, 6.4: multiplicative hashing). */
@@ -51,7 +77,7 @@ int32_t asc_strings_find_hashed(const asc_strings *s, const char *text, size_t n
 
 static uint32_t hash_of(const char *text, size_t n)
 {
-    uint32_t hash = ASC_HASH_START;
+    uint32_t hash = asc_hash_start();
     for (size_t i = 0; i < n; i++) {
         hash = asc_hash_step(hash, text[i]);
     }

@@ -21,8 +21,9 @@ typedef struct asc_strings {
     size_t n_slots;
 } asc_strings;
 
-/* The hash of a string, byte by byte (Fowler, Noll and Vo's FNV-1a), so that one pass hashes every beginning. */
-#define ASC_HASH_START UINT32_C(2166136261)
+/* The hash of a string, byte by byte (Fowler, Noll and Vo's FNV-1a), so that one pass hashes every beginning. Where it
+ * starts from is another number in each process, so that no file can be made of strings that share one. */
+uint32_t asc_hash_start(void);
 static inline uint32_t asc_hash_step(uint32_t hash, char byte)
 {
     return (hash ^ (unsigned char)byte) * UINT32_C(16777619);

@@ -2,9 +2,10 @@
  *
  *   [MAX 2 9 [MIN 4 7 ] 0 ] 9
  *
- * A place holds a digit with probability 3/4, and wherever the depth is used up; else a list: MIN, MAX, MED (the
- * median, of two in the middle their mean, rounded down) or SM (the sum modulo 10), of 2 to `args` places. Expressions
- * shorter than `min` or longer than the length are drawn again. The answer is a class, too; chance: doc/tasks.md.
+ * A place holds a digit with probability 3/4, and always at `depth`, where the whole is at 1; else a list: MIN, MAX,
+ * MED (the median, of two in the middle their mean, rounded down) or SM (the sum modulo 10), of 2 to `args` places.
+ * Expressions shorter than `min` or longer than the length are drawn again. The answer is a class, too; chance:
+ * doc/tasks.md.
  * Sources: Nangia and Bowman, "ListOps", 2018; Tay et al., "Long Range Arena", 2020 (length 2000, min 500, depth 10,
  * args 10; 96,000 examples to train on and 2,000 to test). */
 #include <stdio.h>
@@ -86,7 +87,7 @@ static size_t scratch(const int64_t *v)
 /* Fills in the next place: puts a digit, or opens a list one deeper. */
 static int64_t fill_place(const int64_t *v, asc_dice *d, asc_example *e, list *open, int64_t depth)
 {
-    bool digit = depth == v[DEPTH] || asc_dice_below(d, 4) > 0;
+    bool digit = depth + 1 == v[DEPTH] || asc_dice_below(d, 4) > 0;
     int32_t word = digit ? (int32_t)asc_dice_below(d, DIGITS) : MIN + (int32_t)asc_dice_below(d, END - MIN);
     asc_example_put(e, word, false);
     if (!digit) {
@@ -149,7 +150,7 @@ const asc_task asc_task_listops = {
     .length = 2000,
     .train = 10000,
     .test = 2000,
-    .own = {{"min", 0, 1, ASC_TASK_LONGEST}, {"depth", 10, 1, DEEPEST}, {"args", 10, 2, MOST_ARGS}},
+    .own = {{"min", 0, 1, ASC_TASK_LONGEST}, {"depth", 10, 2, DEEPEST}, {"args", 10, 2, MOST_ARGS}},
     .check = check,
     .words = words,
     .spell = spell,

@@ -204,8 +204,9 @@ asc_status asc_text_next(asc_text *text, const char **line, size_t *bytes)
 
 bool asc_text_waits(const asc_text *text)
 {
-    return text && text->file && !text->at_end && !memchr(text->data + text->begin, '\n', text->end - text->begin) &&
-           asc_gunzip_waits(text->file);
+    bool read = text && text->lines > 0; /* before that there are no bytes to look at */
+    return read && text->file && !text->at_end &&
+           !memchr(text->data + text->begin, '\n', text->end - text->begin) && asc_gunzip_waits(text->file);
 }
 
 int64_t asc_text_bytes(const asc_text *text)

@@ -78,7 +78,7 @@ static int32_t longest_entry(const asc_strings *vocabulary, const char *key, siz
     if (n > vocabulary->longest) {
         n = vocabulary->longest;
     }
-    hash[0] = ASC_HASH_START;
+    hash[0] = asc_hash_start();
     for (size_t i = 0; i < n; i++) {
         hash[i + 1] = asc_hash_step(hash[i], key[i]);
     }

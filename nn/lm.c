@@ -6,6 +6,7 @@
 
 #include <program/names.h>
 
+#include "nn/cap.h"
 #include "nn/lm_parts.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
@@ -94,6 +95,7 @@ static asc_status read_sizes(asc_lm *lm, asc_reader *c, bool *pos_emb)
         lm->has_emb_norm = v.emb_norm;
         *pos_emb = v.pos_emb;
         read_pairs(lm, c, &v);
+        asc_cap_check(lm->ctx, "logit_cap", v.logit_cap);
     }
     asc_values_clear(lm->ctx, asc_lm_settings, &v);
     return asc_error(lm->ctx);

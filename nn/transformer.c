@@ -4,6 +4,7 @@
 #include <ascgrad/ops.h>
 
 #include "nn/attention.h"
+#include "nn/cap.h"
 #include "nn/given.h"
 #include "nn/inspect/scores.h"
 #include "nn/qk_norm.h"
@@ -54,7 +55,7 @@ static asc_status check(asc_layer *l)
         return asc_fail_on(l->ctx, ASC_ERR_ARG, "random", " is %lld, expected a window beside it",
                            (long long)v->random);
     }
-    return ASC_OK;
+    return asc_cap_check(l->ctx, "attn_cap", v->attn_cap);
 }
 
 static asc_status init(asc_layer *l, asc_maker *maker)

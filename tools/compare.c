@@ -54,6 +54,7 @@ typedef struct plan {
     const asc_scores **scores;          /* [models] */
     scored *scored;                     /* [different] */
     uint32_t text;                      /* the first split's checksum */
+    const char *failed;                 /* the model that could not be evaluated */
 } plan;
 
 /* ---- operands ---- */
@@ -308,6 +309,7 @@ static asc_status evaluate_all(plan *p)
             s = &p->scored[p->different];
             s->path = p->path[i];
             if (evaluate(p, s, i + 1)) {
+                p->failed = s->path;
                 return asc_error(p->ctx);
             }
             p->different++;
@@ -358,14 +360,15 @@ static int compare(plan *p)
     return status;
 }
 
-/* The library's "length" is that of --block. */
-static int report(const asc_ctx *ctx)
+/* The library's "length" is that of --block, or of what a task's sequences have. */
+static int report(const plan *p)
 {
-    const char *subject = asc_error_subject(ctx);
+    const char *subject = asc_error_subject(p->ctx);
     if (!subject || strcmp(subject, "length") != 0) {
-        return cli_report(ctx);
+        return cli_report(p->ctx);
     }
-    cli_message("--block%s", asc_error_detail(ctx));
+    bool own = p->args->block == 0 && p->failed;
+    cli_message("%s%s%s", own ? p->failed : "--block", own ? ": the length" : "", asc_error_detail(p->ctx));
     return CLI_USAGE;
 }
 
@@ -380,7 +383,7 @@ static int run(int argc, char **argv)
     asc_ctx *ctx = cli_ctx_new(args.threads);
     plan p = make_plan(ctx, &args, n, argv);
     int status = evaluate_all(&p) ? CLI_OK : compare(&p);
-    status = asc_error(ctx) ? report(ctx) : status;
+    status = asc_error(ctx) ? report(&p) : status;
     free_plan(&p);
     asc_ctx_free(ctx);
     return status;

@@ -216,6 +216,7 @@ bool generation_print(generation *g, const char *prompt, size_t n, bool whole, c
         asc_set_interrupt(g->ctx, NULL, NULL);
         add_up(g, &written);
         putchar('\n');
+        p.broken = !cli_flush() || p.broken; /* who asks by a pipe waits for the line's end */
         if (asc_error(g->ctx)) {
             return false;
         }

@@ -33,7 +33,16 @@ static char *folder_spec(const char *folder, const char *classes)
     return spec;
 }
 
-/* Pairs have the model's classes, in its order. A file of them is all of it the split that is asked for. */
+/* Pairs with these classes, or NULL. A file of them is all of it the split that is asked for. */
+static void reopen_pairs(asc_ctx *ctx, opened *o, const char *data, bool folder, const char *classes)
+{
+    char *spec = folder ? folder_spec(data, classes) : nli_spec(data, data, data, classes);
+    asc_dataset_free(o->data);
+    o->data = asc_dataset_open(ctx, spec);
+    free(spec);
+}
+
+/* Pairs have the model's classes, in its order; where it names none, in the order that they have in a training. */
 static void open_pairs(asc_ctx *ctx, opened *o, const char *data)
 {
     struct stat s;
@@ -43,11 +52,14 @@ static void open_pairs(asc_ctx *ctx, opened *o, const char *data)
         return;
     }
     char *classes = nli_classes_of(o->model);
-    char *spec = folder ? folder_spec(data, classes) : nli_spec(data, data, data, classes);
-    asc_dataset_free(o->data);
-    o->data = asc_dataset_open(ctx, spec);
+    reopen_pairs(ctx, o, data, folder, classes);
+    const char *usual = classes ? NULL : nli_usual_classes(o->data);
+    if (usual) {
+        reopen_pairs(ctx, o, data, folder, usual);
+    } else if (!classes && o->data) {
+        cli_message("the model names no classes: those of the data, as sorted, are taken for its own");
+    }
     free(classes);
-    free(spec);
 }
 
 opened open_model(asc_ctx *ctx, const char *path, const char *data, const char *tokenizer)

@@ -95,7 +95,8 @@ typedef struct asc_system_result {
     int64_t seeds, parameters;
     asc_spread loss, ppl, bits_per_byte, tokens_per_s, accuracy;
     int64_t seed_pairs; /* the pairs of seeds that there are: seeds (seeds - 1)/2 */
-    int64_t differing;  /* how many of them differ with p_randomization < 0.05, by the same test over the same items */
+    int64_t differing;  /* how many of them differ with p_randomization < 0.05, by the same test over the same items, of
+                         * classifiers in how often they are right */
 } asc_system_result;
 
 /* The seeds themselves as items: seeds of both systems that were trained on the same text in the same order. */

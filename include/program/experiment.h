@@ -110,12 +110,13 @@ typedef struct asc_experiment_tuning {
     int run; /* number of the run that it chose; -1: not known yet, as one has failed perhaps, or no loss is finite */
     int tried, done, failed; /* how many runs it has, how many have ended, and how many of them with no finite loss */
     int to_retry;            /* how many of them as their process failed: the choice waits for them to be tried again */
+    int unread;              /* how many that are done can't be read: the choice waits for them, too */
     double valid_loss;       /* of the chosen run; NaN */
     double valid_accuracy;   /* of the chosen run, where it chose; NaN */
     bool at_edge; /* the chosen value is the first or last of the grid's, of several: a wider grid may do better */
 } asc_experiment_tuning;
 
-/* ASC_ERR_ARG: there is no such system, or nothing is tuned. ASC_ERR_IO, ASC_ERR_FORMAT: a run can't be read. */
+/* ASC_ERR_ARG: there is no such system, or nothing is tuned. */
 ASC_API asc_status asc_experiment_tuning_of(asc_experiment *experiment, int system, asc_experiment_tuning *tuning);
 
 /* ---- working on it ---- */

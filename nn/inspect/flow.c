@@ -9,7 +9,7 @@
 #include "tensor/need.h"
 #include "tensor/random.h"
 
-enum { TURNS = 2000 };
+enum { TURNS = 2000, GRAM = 2048 };
 static const double settled = 1e-12; /* the power method ends where a turn moves the direction less */
 
 /* Directions (N, G, n) in double. */
@@ -166,33 +166,53 @@ asc_tensor asc_flow_mean(asc_ctx *ctx, asc_tensor u)
     return asc_unless_failed(ctx, mean);
 }
 
-/* y = Σ_t <u_t - mean, x> (u_t - mean) of group g. */
-static void scatter(const flow *f, int64_t g, const double *mean, const double *x, double *y)
+/* How the tokens of a group differ from their mean, d [N, n], 0 of those that are not there; and where they are fewer
+ * than the coordinates their products gram [N, N], as D Dᵀ has the leading direction of Dᵀ D. */
+typedef struct deviations {
+    int64_t N, n;
+    double *d, *gram; /* gram NULL: not needed */
+    double squares, most; /* the sum of all squares; the length of the longest */
+} deviations;
+
+static void deviate(const flow *f, int64_t g, double *mean, deviations *s)
 {
-    double of_mean = dot(mean, x, f->n);
-    memset(y, 0, (size_t)f->n * sizeof *y);
-    for (int64_t t = 0; t < f->N; t++) {
-        double along = is_there(f, t, g) ? dot(at(f, t, g), x, f->n) - of_mean : 0;
-        for (int64_t i = 0; i < f->n && along != 0; i++) {
-            y[i] += along * (at(f, t, g)[i] - mean[i]);
+    mean_of(f, g, mean);
+    s->squares = s->most = 0;
+    for (int64_t t = 0; t < s->N; t++) {
+        double *d = s->d + t * s->n;
+        bool there = is_there(f, t, g);
+        for (int64_t i = 0; i < s->n; i++) {
+            d[i] = there ? at(f, t, g)[i] - mean[i] : 0;
+        }
+        double square = dot(d, d, s->n);
+        s->squares += square;
+        s->most = fmax(s->most, sqrt(square));
+    }
+    for (int64_t t = 0; s->gram && t < s->N; t++) {
+        for (int64_t other = 0; other <= t; other++) {
+            double product = dot(s->d + t * s->n, s->d + other * s->n, s->n);
+            s->gram[t * s->N + other] = s->gram[other * s->N + t] = product;
         }
     }
 }
 
-/* Σ of all squares; *most: the largest difference from the mean. */
-static double spread_of(const flow *f, int64_t g, const double *mean, double *most)
+/* x = Dᵀ a */
+static void combine(const deviations *s, const double *a, double *x)
 {
-    double all = 0;
-    *most = 0;
-    for (int64_t t = 0; t < f->N; t++) {
-        double square = 0;
-        for (int64_t i = 0; i < f->n && is_there(f, t, g); i++) {
-            square += (at(f, t, g)[i] - mean[i]) * (at(f, t, g)[i] - mean[i]);
+    memset(x, 0, (size_t)s->n * sizeof *x);
+    for (int64_t t = 0; t < s->N; t++) {
+        for (int64_t i = 0; i < s->n && a[t] != 0; i++) {
+            x[i] += a[t] * s->d[t * s->n + i];
         }
-        *most = fmax(*most, sqrt(square));
-        all += square;
     }
-    return all;
+}
+
+/* a = D x */
+static void project(const deviations *s, const double *x, double *a)
+{
+    for (int64_t t = 0; t < s->N; t++) {
+        a[t] = dot(s->d + t * s->n, x, s->n);
+    }
 }
 
 /* x to length 1, its largest entry positive; returns the length that it had. */
@@ -208,31 +228,40 @@ static double make_unit(double *x, int64_t n)
     return length;
 }
 
-/* The leading direction of group g to x, by the power method; y, mean: room for n. It begins in no direction of the
- * tokens', one of which may be at right angles to it. Returns its share of the variance. */
-static double lead(const flow *f, int64_t g, double *x, double *y, double *mean)
+/* The leading direction of the deviations to x [n], by the power method; a, b: room for N. It begins in no direction of
+ * the tokens', one of which may be at right angles to it. Returns its share of the variance. */
+static double lead(const deviations *s, double *x, double *a, double *b)
 {
-    memset(x, 0, (size_t)f->n * sizeof *x);
-    mean_of(f, g, mean);
-    double most, all = spread_of(f, g, mean, &most), value = 0, moved = 1;
-    if (most <= 1e-12) { /* rounding, of directions that are one */
+    double value = 0, moved = 1;
+    memset(x, 0, (size_t)s->n * sizeof *x);
+    if (s->most <= 1e-12) { /* rounding, of directions that are one */
         return 0;
     }
-    for (int64_t i = 0; i < f->n; i++) {
+    for (int64_t i = 0; i < s->n; i++) {
         x[i] = asc_random_uniform(0, 0, (uint64_t)i) - .5;
     }
-    make_unit(x, f->n);
+    project(s, x, a);
+    make_unit(a, s->N);
     for (int turn = 0; turn < TURNS && moved > settled; turn++) {
-        scatter(f, g, mean, x, y);
-        value = make_unit(y, f->n);
+        if (s->gram) {
+            for (int64_t t = 0; t < s->N; t++) {
+                b[t] = dot(s->gram + t * s->N, a, s->N);
+            }
+        } else {
+            combine(s, a, x);
+            project(s, x, b);
+        }
+        value = make_unit(b, s->N);
         moved = 0;
-        for (int64_t i = 0; i < f->n; i++) {
-            moved += (y[i] - x[i]) * (y[i] - x[i]);
-            x[i] = y[i];
+        for (int64_t t = 0; t < s->N; t++) {
+            moved += (b[t] - a[t]) * (b[t] - a[t]);
+            a[t] = b[t];
         }
         moved = sqrt(moved);
     }
-    return value / all;
+    combine(s, a, x);
+    make_unit(x, s->n);
+    return value / s->squares;
 }
 
 asc_tensor asc_flow_leading(asc_ctx *ctx, asc_tensor u, asc_tensor *share)
@@ -248,9 +277,14 @@ asc_tensor asc_flow_leading(asc_ctx *ctx, asc_tensor u, asc_tensor *share)
     asc_scope_begin(ctx);
     flow f = open_flow(ctx, u, "flow_leading");
     double *to = asc_data_mut(leading), *part = asc_data_mut(*share);
-    double *room = asc_data_mut(asc_zeros(ctx, ASC_F64, ASC_SHAPE(2, f.n)));
-    for (int64_t g = 0; f.u && to && part && room && g < f.G; g++) {
-        part[g] = lead(&f, g, to + g * f.n, room, room + f.n);
+    bool few = f.N <= f.n && f.N <= GRAM;
+    deviations s = {.N = f.N, .n = f.n, .d = asc_data_mut(asc_zeros(ctx, ASC_F64, ASC_SHAPE(f.N, f.n))),
+                    .gram = few ? asc_data_mut(asc_zeros(ctx, ASC_F64, ASC_SHAPE(f.N, f.N))) : NULL};
+    double *mean = asc_data_mut(asc_zeros(ctx, ASC_F64, ASC_SHAPE(f.n)));
+    double *room = asc_data_mut(asc_zeros(ctx, ASC_F64, ASC_SHAPE(2, f.N)));
+    for (int64_t g = 0; to && part && !asc_error(ctx) && g < f.G; g++) {
+        deviate(&f, g, mean, &s);
+        part[g] = lead(&s, to + g * f.n, room, room + f.N);
     }
     asc_scope_end(ctx);
     *share = asc_unless_failed(ctx, *share);

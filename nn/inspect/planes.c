@@ -260,22 +260,36 @@ static double choose_4(int64_t r)
     return (double)r * (double)(r - 1) * (double)(r - 2) * (double)(r - 3) / 24;
 }
 
-/* Every quadruple or, where there are too many, every n-th. */
+static void put_quadruple(int64_t r, int64_t i, int64_t j, int64_t k, int64_t l, int32_t *pairs)
+{
+    const int64_t of[PAIRS][2] = {{i, j}, {k, l}, {i, k}, {j, l}, {i, l}, {j, k}};
+    for (int n = 0; n < PAIRS; n++) {
+        pairs[n] = (int32_t)place(r, of[n][0], of[n][1]);
+    }
+}
+
+/* Whether the next quadruple to be listed is none of the n from *number on, which are then passed over. */
+static bool pass_over(int64_t next, int64_t n, int64_t *number)
+{
+    bool over = next >= *number + n;
+    *number += over ? n : 0;
+    return over;
+}
+
+/* Every quadruple or, where there are too many, every n-th, in the order of their indices. */
 static int64_t list_quadruples(int64_t r, int32_t *pairs)
 {
-    int64_t step = (int64_t)ceil(choose_4(r) / QUADRUPLES), number = 0, listed = 0;
+    int64_t step = (int64_t)ceil(choose_4(r) / QUADRUPLES), number = 0, next = 0, listed = 0;
     for (int64_t i = 0; i < r; i++) {
-        for (int64_t j = i + 1; j < r; j++) {
-            for (int64_t k = j + 1; k < r; k++) {
-                for (int64_t l = k + 1; l < r; l++) {
-                    if (number++ % step == 0) {
-                        const int64_t of[PAIRS][2] = {{i, j}, {k, l}, {i, k}, {j, l}, {i, l}, {j, k}};
-                        for (int n = 0; n < PAIRS; n++) {
-                            pairs[listed * PAIRS + n] = (int32_t)place(r, of[n][0], of[n][1]);
-                        }
-                        listed++;
-                    }
+        int64_t n = r - 1 - i; /* indices behind i */
+        for (int64_t j = pass_over(next, n * (n - 1) * (n - 2) / 6, &number) ? r : i + 1; j < r; j++) {
+            int64_t m = r - 1 - j;
+            for (int64_t k = pass_over(next, m * (m - 1) / 2, &number) ? r : j + 1; k < r; k++) {
+                int64_t last = number + r - 1 - k;
+                for (; next < last; next += step) {
+                    put_quadruple(r, i, j, k, k + 1 + next - number, pairs + listed++ * PAIRS);
                 }
+                number = last;
             }
         }
     }

@@ -83,6 +83,12 @@ json '[s["name"] for s in d["systems"]] == ["t-1", "t-1#2", "t-1#3"]'
 json 'all(c["difference"] == 0 and c["p_bootstrap"] == 1 and c["p_randomization"] == 1 and c["cohen_dz"] is None and
           c["cohen_d"] == 0 and c["cliff_delta"] == 0 for c in d["comparisons"])'
 
+# sequences that are longer than a model can read: it is named, and no option that was not given
+status 2 "$ASCGRAD" compare t-1 g-1 --data task:mqar
+has err '^ascgrad compare: t-1: the length is 64, but '
+status 2 "$ASCGRAD" compare t-1 g-1 --block 64
+has err '^ascgrad compare: --block is 64, but '
+
 # other blocks: bits per byte, unless all are given the same
 status 0 "$ASCGRAD" train $tiny --steps 5 --seed 1 --out short --block 16
 status 0 "$ASCGRAD" compare t-1 short --json --resamples 100

@@ -39,6 +39,15 @@ refused 2 'wrong.json: systems: t: lr: the grid says it for all systems' \
     '{"systems": {"t": {"lr": 0.1}}, "grid": {"lr": [1]}}'
 refused 2 "wrong.json: systems: t: epochs: the tuning's grid says it for all systems" \
     '{"systems": {"t": {"epochs": 1}}, "tune": {"grid": {"steps": [1]}}}'
+refused 2 'wrong.json: grid: epochs and steps: expected one of them' \
+    "$start}}, \"grid\": {\"epochs\": [1], \"steps\": [2]}}"
+refused 2 'wrong.json: tune: grid: steps and epochs: expected one of them' \
+    "$start}}, \"tune\": {\"grid\": {\"steps\": [1], \"epochs\": [2]}}}"
+refused 2 'wrong.json: grid: epochs and steps: expected one of them' \
+    "$start}}, \"grid\": {\"epochs\": [1]}, \"tune\": {\"grid\": {\"steps\": [2]}}}"
+refused 2 'system t: run t-heads4-1: with what tune-t-dim18-1 tries: heads is 4, expected a divisor of the width 18' \
+    '{"common": {"preset": "tiny", "data": "builtin:3000"}, "systems": {"t": {}}, "grid": {"heads": [2, 4]},
+      "tune": {"grid": {"dim": [16, 18]}}}'
 refused 2 'wrong.json: grid: lr: values 1 and 3 are the same' "$start}}, \"grid\": {\"lr\": [0.01, 0.02, \"1e-2\"]}}"
 refused 2 'wrong.json: common: d_model: is there twice' '{"common": {"dim": 8, "d_model": 8}, "systems": {"t": {}}}'
 for wrong in '"figurs": []' '"figures": "cost"' '"figures": [0]' '"figures": ["1"]' '"split": "vaild"' '"layer": -1' \
@@ -281,6 +290,45 @@ has err 'tune: steps: its grid has epochs, which says how long its runs are$'
 sed 's/\[1, 2\]}, "steps": 2/[1, 2]}, "steps": null, "seed": null/' both.json >null.json
 status 0 "$ASCGRAD" experiment run null.json --dry-run
 has out '^tune-t-epochs2-1$'
+
+# a setting is checked with the values that are tried, and never without one
+echo "{$base, \"systems\": {\"t\": {\"heads\": 6}},
+    \"tune\": {\"grid\": {\"dim\": [48, 96]}, \"steps\": 2}}" >tried.json
+status 0 "$ASCGRAD" experiment run tried.json --dry-run
+
+# null in a scale takes the common value from a system of the file, as from one of the scale's own
+cat >null.json <<'END'
+{"common": {"preset": "tiny", "data": "builtin:2000", "lr": 0.5, "steps": 1}, "seeds": [1],
+ "systems": {"a": {}, "b": {"lr": null}, "d": {"lr": 0.25}},
+ "scales": {"s": {"systems": {"a": {"lr": null}, "b": {}, "c": {"lr": null}, "d": {"lr": null}}}}}
+END
+status 0 "$ASCGRAD" experiment run null.json --scale s --out nulls --threads 1
+for system in a b c; do
+    lacks nulls/settings/$system-1.json '"lr"'
+done
+has nulls/settings/d-1.json '"lr": *0.5'
+
+# numbers as texts are numbers: to the tuning, in names, and beside the same experiment with numbers
+echo "{\"name\": \"texts\", $base, \"systems\": {\"t\": {\"steps\": \"1e0\"}},
+    \"tune\": {\"grid\": {\"lr\": [\"1e-3\", \"2e-3\", \"1e-2\"]}, \"steps\": 1}}" >texts.json
+status 0 "$ASCGRAD" experiment run texts.json --out texts --threads 1
+[ -d texts/tune/t-lr0.002-1 ] || fail 'a text of a number names a run in its own way'
+status 0 "$ASCGRAD" experiment status texts
+has out 'tuned t: lr 0.0.*; at the edge of what was tried'
+sed 's/"\([0-9e-]*\)"/\1/g' texts.json >numbers.json
+status 0 "$ASCGRAD" experiment run numbers.json --out texts --json
+json 'd["trained"] == 0'
+
+# a run of the tuning that can't be read keeps its system waiting, and no other from being told
+echo '{' >texts/tune/t-lr0.002-1/config.json
+status 3 "$ASCGRAD" experiment report texts
+has texts/report.md 'not read: texts/tune/t-lr0'
+rm -r texts/runs/t-1
+status 3 "$ASCGRAD" experiment status texts
+has out "^tuned t: 3 of 3 done, 1 can't be read: nothing is chosen before"
+has out '^t-1 .*waiting'
+status 1 "$ASCGRAD" experiment run texts
+has err "t: 1 of the 3 runs of its tuning can't be read, as experiment status says"
 
 # ---- "full" is the file as it is ----
 echo "{$base, \"systems\": {\"t\": {\"steps\": 2}}}" >plain.json

@@ -64,6 +64,17 @@ printf 'caf\351\nthe dog\n' >two
 has err '^ascgrad generate: the prompt: byte 0xe9 at offset 3 is not UTF-8 text$'
 lines out 1
 
+# who asks by a pipe gets a reply to its end before the next prompt
+mkfifo asked
+"$ASCGRAD" generate run --interactive --tokens 3 <asked >replied 2>err &
+exec 9>asked
+printf 'the dog\n' >&9
+i=0
+until [ "$(wc -l <replied)" -ge 1 ] || [ $((i += 1)) -gt 200 ]; do sleep 0.05; done
+[ "$(wc -l <replied)" -ge 1 ] || fail 'the end of a reply waits for the next prompt'
+exec 9>&-
+wait $!
+
 # a file: the newline at its end is the file's, one before it the prompt's; and so of a pipe
 printf 'the dog\n' >prompt
 for from in - '--prompt -'; do

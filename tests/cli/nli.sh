@@ -77,6 +77,23 @@ same out file.json
 status 2 "$ASCGRAD" nli eval own-linear --data builtin
 has err '^ascgrad nli eval: --data: the model tells the classes \["entailment",.* and the data has none, expected'
 
+# a model that names no classes has them in the field's order, which is that of a training
+"$ASCGRAD" nli eval own-linear --data held.jsonl --json >named.json
+if have_python; then
+    "$python" - <<'END'
+import json, struct
+data = open("own-linear/model.safetensors", "rb").read()
+n = struct.unpack("<Q", data[:8])[0]
+header = json.loads(data[8:8 + n])
+kept = {k: v for k, v in header["__metadata__"].items() if k != "classes" and not k.startswith("asc_crc32")}
+header["__metadata__"] = kept
+text = json.dumps(header).encode()
+open("unnamed.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + data[8 + n:])
+END
+    status 0 "$ASCGRAD" nli eval unnamed.safetensors --data held.jsonl --json
+    [ "$(field accuracy <out)" = "$(field accuracy <named.json)" ] || fail 'without names the order is another'
+fi
+
 # pairs that all go without a label
 sed 's/"gold_label": "[a-z]*"/"gold_label": "-"/' held.jsonl >dashes.jsonl
 status 3 "$ASCGRAD" nli eval own-linear --data dashes.jsonl

@@ -33,7 +33,10 @@ column() { # FILE NAME: the field of the second line under that name
     awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i } NR == 2 { print $at }' "$1"
 }
 near() { # A B
-    awk -v a="$1" -v b="$2" 'BEGIN { exit !((a - b) ^ 2 <= 1e-12 * b * b) }' || fail "$1 is not $2: $3"
+    awk -v a="$1" -v b="$2" 'BEGIN {
+        number = "^-?[0-9]+(\\.[0-9]*)?(e[-+]?[0-9]+)?$"
+        exit !(a ~ number && b ~ number && (a - b) ^ 2 <= 1e-12 * b * b)
+    }' || fail "$1 is not $2: $3"
 }
 one=$(last 1 valid_ppl) two=$(last 2 valid_ppl)
 near "$(column dir/tables/results.csv valid_ppl)" "$(awk -v a="$one" -v b="$two" 'BEGIN {
@@ -265,6 +268,32 @@ has classes/report.md '^A difference below 0, of how often right above 0: the sy
 status 0 "$ASCGRAD" compare classes/runs/one-1 classes/runs/two-1
 has out '^test split, 20 sequences$'
 has out '^system .* perplexity .* accuracy'
+
+# ---- what is hard in one text says nothing of another; losses of classes and of tokens don't compare ----
+cat >hard.json <<'END'
+{"name": "hard", "common": {"preset": "tiny", "dim": 16, "heads": 2, "steps": 6, "head": "classifier", "pos_emb": false,
+  "threads": 1},
+ "grid": {"data": ["task:majority:length=9,train=60,valid=20,test=20",
+                   "task:majority:length=5,train=60,valid=20,test=20"]},
+ "systems": {"one": {}, "two": {"lr": 1e-5}}, "seeds": [1], "report": {"hard": "two"}}
+END
+status 0 "$ASCGRAD" experiment run hard.json --out hard
+status 0 "$ASCGRAD" experiment report hard
+for table in 'results 2' 'results-2 0'; do
+    told=$(sed 's/"[^"]*"/name/' "hard/tables/${table% *}.csv" | awk -F, '
+        NR == 1 { for (i = 1; i <= NF; i++) if ($i == "hard_accuracy") at = i }
+        NR > 1 { n += $at != "" }
+        END { print +n }')
+    [ "$told" = "${table#* }" ] || fail "${table% *}: what is hard is told of $told systems"
+done
+cat >mixed.json <<'END'
+{"name": "mixed", "common": {"preset": "tiny", "dim": 16, "heads": 2, "steps": 6, "pos_emb": false, "threads": 1,
+  "data": "task:majority:length=5,train=60,valid=20,test=20"},
+ "systems": {"cls": {"head": "classifier"}, "lm": {}}, "seeds": [1]}
+END
+status 0 "$ASCGRAD" experiment run mixed.json --out mixed
+"$ASCGRAD" experiment report mixed >out 2>err || fail "mixed: status $?"
+has mixed/report.md '^Smallest [a-z ]* (test): lm, '
 
 # ---- scores that can't be kept are told, and lose no other run ----
 rm hybrid/scores/*

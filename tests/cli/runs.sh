@@ -30,6 +30,14 @@ status 0 "$ASCGRAD" runs all/lr-10 all/lr-2
 cp out named
 (cd all && status 0 "$ASCGRAD" runs && has out '^lr-2 ' && has out '^more/early ' && exit "$failed") || failed=1
 
+# a seed has all its digits
+train seeds/a --seed 20240101
+train seeds/b --seed 20240102
+status 0 "$ASCGRAD" runs all/seeds
+has out '^all/seeds/a .* 20240101 '
+has out '^all/seeds/b .* 20240102 '
+rm -r all/seeds
+
 # sorted by a number of theirs, or by a setting; those without come last
 for by in 'loss more/with' 'lr lr-10' 'tokenizer more/with' 'state more/early'; do
     status 0 "$ASCGRAD" runs --sort "${by% *}" all

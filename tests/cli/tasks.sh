@@ -123,6 +123,15 @@ printf '{"question": "one"}\n' >>qa/test.jsonl
 status 3 "$ASCGRAD" eval answers --split test
 has err 'qa/test.jsonl: line 3: "answer" is missing'
 
+# answers without a token leave nothing to learn, which is said before a training begins
+mkdir mute
+for split in train valid test; do
+    printf '{"prompt": "a b", "answer": ""}\n{"prompt": "b a", "answer": ""}\n' >mute/$split.jsonl
+done
+printf '[UNK]\na\nb\n' >vocab
+status 3 "$ASCGRAD" train --preset tiny --data mute --tokenizer wordpiece:vocab --steps 2 --out none
+has err 'in the train split all tokens are given, expected some to predict$'
+
 # a label "-" is a class of sentences; of pairs it is one that has none, and is told
 mkdir -p signs/here=1
 for split in train valid test; do

@@ -121,6 +121,77 @@ START_TEST(encoding_is_its_definition)
 }
 END_TEST
 
+/* ---- learning, in the plainest loops ---- */
+
+enum { PLAIN = 200 };
+
+typedef struct plain_text {
+    int32_t id[PLAIN];
+    bool begins[PLAIN]; /* a word, which pairs don't cross */
+    int n;
+} plain_text;
+
+/* The pair that is there most often, twice at least, of several the lowest; how often. */
+static int most_frequent(const plain_text *p, int32_t *left, int32_t *right)
+{
+    int most = 1;
+    for (int i = 1; i < p->n; i++) {
+        int count = 0;
+        for (int k = 1; k < p->n && !p->begins[i]; k++) {
+            count += !p->begins[k] && p->id[k - 1] == p->id[i - 1] && p->id[k] == p->id[i];
+        }
+        bool lower = p->id[i - 1] < *left || (p->id[i - 1] == *left && p->id[i] < *right);
+        if (count > most || (count == most && count > 1 && lower)) {
+            most = count;
+            *left = p->id[i - 1];
+            *right = p->id[i];
+        }
+    }
+    return most;
+}
+
+static void merge_all(plain_text *p, int32_t left, int32_t right, int32_t token)
+{
+    int n = 0;
+    for (int i = 0; i < p->n; n++) {
+        bool pair = i + 1 < p->n && !p->begins[i + 1] && p->id[i] == left && p->id[i + 1] == right;
+        p->begins[n] = p->begins[i];
+        p->id[n] = pair ? token : p->id[i];
+        i += pair ? 2 : 1;
+    }
+    p->n = n;
+}
+
+START_TEST(learning_is_its_definition)
+{
+    draw_state = 5;
+    for (int round = 0; round < 60; round++) {
+        char text[PLAIN];
+        plain_text p = {.n = PLAIN};
+        for (int i = 0; i < PLAIN; i++) {
+            text[i] = "aaab c"[draw(2 + (uint32_t)round % 5)];
+        }
+        asc_tokenizer *tokenizer = learn(text, PLAIN, 300);
+        no_error();
+        const asc_bpe *b = tokenizer->self;
+        for (int at = 0; at < PLAIN; at += (int)asc_bpe_word(text + at, (size_t)(PLAIN - at))) {
+            p.begins[at] = true;
+        }
+        for (int i = 0; i < PLAIN; i++) {
+            p.id[i] = b->byte[(unsigned char)text[i]];
+        }
+        int32_t left = 0, right = 0, token = 256;
+        for (; token < 300 && most_frequent(&p, &left, &right) > 1; token++) {
+            const asc_bpe_merge *merge = asc_bpe_merges_find(&b->merges, left, right);
+            ck_assert_msg(merge && merge->token == token, "round %d: token %d", round, token);
+            merge_all(&p, left, right, token);
+        }
+        ck_assert_int_eq(asc_tokenizer_size(tokenizer), token);
+        asc_tokenizer_free(tokenizer);
+    }
+}
+END_TEST
+
 START_TEST(the_most_frequent_pair_is_learned_first)
 {
     /* ab four times, then abc three times; cd once is no more */
@@ -224,6 +295,7 @@ int main(void)
     TCase *t = tcase_create("bpe");
     tcase_add_test(t, text_is_split_as_gpt2_does);
     tcase_add_test(t, encoding_is_its_definition);
+    tcase_add_test(t, learning_is_its_definition);
     tcase_add_test(t, the_most_frequent_pair_is_learned_first);
     tcase_add_test(t, files_of_others);
     tcase_add_loop_test(t, what_is_no_such_file_is_refused, 0, WRONG);

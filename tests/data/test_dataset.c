@@ -150,7 +150,7 @@ START_TEST(names_what_is_no_data_set)
     asc_dataset *data = asc_dataset_open(ctx, in_folder("one"));
     asc_tokenizer *words = asc_tokenizer_new(ctx, "word");
     ck_assert_ptr_null(asc_split_load(data, ASC_SPLIT_TRAIN, words));
-    expect_error_with(ASC_ERR_STATE, "asc_dataset_collect comes first");
+    expect_error_with(ASC_ERR_STATE, "has no words yet: collect them from the data first");
     ck_assert_ptr_null(asc_split_load(data, (asc_split_kind)3, words));
     expect_error_with(ASC_ERR_ARG, "split: 3");
     asc_tokenizer_free(words);

@@ -33,6 +33,25 @@ START_TEST(atomic_replaces_and_leaves_nothing_aside)
 }
 END_TEST
 
+/* A file that only its owner may read stays one; a link is replaced, and what it names is not. */
+START_TEST(atomic_keeps_the_mode_and_what_a_link_names)
+{
+    struct stat there;
+    char target[400];
+    snprintf(target, sizeof target, "%s", spill_text("target", "theirs"));
+    name_files();
+    ck_assert_int_eq(asc_file_write_atomic(ctx, path, "first", 5), ASC_OK);
+    ck_assert_int_eq(chmod(path, 0600), 0);
+    ck_assert_int_eq(asc_file_write_atomic(ctx, path, "second", 6), ASC_OK);
+    ck_assert(stat(path, &there) == 0 && (there.st_mode & 0777) == 0600 && there.st_size == 6);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(symlink(target, path), 0);
+    ck_assert_int_eq(asc_file_write_atomic(ctx, path, "mine", 4), ASC_OK);
+    ck_assert(lstat(path, &there) == 0 && S_ISREG(there.st_mode) && there.st_size == 4);
+    ck_assert(stat(target, &there) == 0 && there.st_size == 6);
+}
+END_TEST
+
 START_TEST(output_is_whole_or_not_there)
 {
     name_files();
@@ -207,6 +226,7 @@ int main(void)
 {
     TCase *all = tcase_create("all");
     tcase_add_test(all, atomic_replaces_and_leaves_nothing_aside);
+    tcase_add_test(all, atomic_keeps_the_mode_and_what_a_link_names);
     tcase_add_test(all, output_is_whole_or_not_there);
     tcase_add_test(all, atomic_uses_what_a_killed_writer_left);
     tcase_add_test(all, atomic_keeps_the_earlier_file_when_the_disk_is_full);

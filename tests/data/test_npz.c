@@ -327,6 +327,29 @@ START_TEST(damage_is_refused_or_harmless)
 }
 END_TEST
 
+/* Central headers that name one member's bytes would unpack to any size; more than the record can count are refused. */
+START_TEST(members_that_share_bytes_are_refused)
+{
+    static unsigned char whole[4096], twice[4096];
+    asc_tensor t = asc_zeros(ctx, ASC_F64, ASC_SHAPE(40));
+    asc_npz_write(ctx, path, &(asc_npz_array){"x", t, NULL, 0}, 1);
+    size_t n = slurp(path, whole, sizeof whole), end = n - 22, central = end - 46 - strlen("x.npy");
+    memcpy(twice, whole, end);
+    memcpy(twice + end, whole + central, end - central); /* the same member again, as y */
+    twice[2 * end - central - 5] = 'y';
+    memcpy(twice + 2 * end - central, whole + end, 22);
+    size_t size = 2 * end - central + 22;
+    twice[size - 22 + 8] = twice[size - 22 + 10] = 2;
+    asc_params *read = asc_params_new(ctx);
+    ck_assert_int_eq(asc_npz_read(ctx, spill("twice.npz", twice, size), read), ASC_ERR_FORMAT);
+    expect_error_with(ASC_ERR_FORMAT, "'y.npy': shares its bytes with another one");
+    memset(twice + size - 22 + 8, 0xff, 4);
+    ck_assert_int_eq(asc_npz_read(ctx, spill("many.npz", twice, size), read), ASC_ERR_FORMAT);
+    expect_error_with(ASC_ERR_FORMAT, "has too many arrays, expected fewer than 65535");
+    asc_params_free(read);
+}
+END_TEST
+
 int main(void)
 {
     TCase *all = tcase_create("all");
@@ -337,6 +360,7 @@ int main(void)
     tcase_add_test(all, what_was_written_is_read);
     tcase_add_test(all, other_layouts_are_converted);
     tcase_add_test(all, damage_is_refused_or_harmless);
+    tcase_add_test(all, members_that_share_bytes_are_refused);
     tcase_add_test(all, wrong_arguments_are_named);
     tcase_add_test(all, four_gibibytes_are_refused);
     tcase_add_test(all, every_allocation_may_fail);

@@ -154,6 +154,15 @@ START_TEST(the_leading_direction_is_not_the_furthest)
     no_error();
     ck_assert_double_eq_tol(((const double *)asc_data(leading))[1], 1, 1e-9);
     ck_assert_double_eq_tol(((const double *)asc_data(share))[0], 10. / 12, 1e-12);
+    /* and where there are fewer tokens than coordinates */
+    static double wide[12][20];
+    for (int t = 0; t < 12; t++) {
+        memcpy(wide[t], u[t], sizeof u[t]);
+    }
+    leading = asc_flow_leading(ctx, asc_from(ctx, ASC_F64, wide, ASC_SHAPE(12, 1, 20)), &share);
+    no_error();
+    ck_assert_double_eq_tol(((const double *)asc_data(leading))[1], 1, 1e-9);
+    ck_assert_double_eq_tol(((const double *)asc_data(share))[0], 10. / 12, 1e-12);
 }
 END_TEST
 

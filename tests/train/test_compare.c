@@ -396,6 +396,8 @@ START_TEST(classifiers_are_compared_by_what_they_get_right)
     ck_assert(r->mcnemar[0].only_a == 7 && r->mcnemar[0].only_b == 1 && r->mcnemar[0].both == 29);
     ck_assert(r->mcnemar[1].only_a == 0 && r->mcnemar[1].neither == 20 && r->mcnemar[1].p == 1);
     is_close(r->mcnemar[0].p, 18. / 256, 1e-15);
+    ck_assert(c->system[0].seed_pairs == 1 && c->system[0].differing == 1); /* 30 and 40 right */
+    ck_assert_int_eq(c->system[1].differing, 0);                          /* 4 and 1 that one alone has right */
     asc_compared_free(ctx, c);
 
     model_of[1][0].scores.classes = 0; /* a language model among them */

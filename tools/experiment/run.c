@@ -354,6 +354,9 @@ static int tell_untuned(const worker *w)
         if (t.to_retry > 0) {
             cli_message("%s: %d of the %d runs of its tuning failed: its own wait until they are tried again", system,
                         t.to_retry, t.tried);
+        } else if (t.unread > 0) {
+            cli_message("%s: %d of the %d runs of its tuning can't be read, as experiment status says: its own wait",
+                        system, t.unread, t.tried);
         } else {
             cli_message("%s: of what was tuned no value has a finite loss: it has no runs", system);
         }

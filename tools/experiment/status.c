@@ -157,6 +157,9 @@ static void print_unchosen(const asc_experiment_tuning *t)
     if (t->to_retry > 0) {
         cli_print("%d of %d done, %d failed: nothing is chosen before they are tried again\n", t->done - t->to_retry,
                   t->tried, t->to_retry);
+    } else if (t->unread > 0) {
+        cli_print("%d of %d done, %d can't be read: nothing is chosen before they are whole again, or removed and made "
+                  "anew\n", t->done, t->tried, t->unread);
     } else {
         cli_print("%d of %d done%s\n", t->done, t->tried,
                   t->done == t->tried ? ", none with a finite loss: its runs cannot begin" : "");

@@ -77,6 +77,21 @@ char *nli_spec(const char *train, const char *valid, const char *test, const cha
     return text;
 }
 
+static bool is_usual(const char *name)
+{
+    return strcmp(name, "entailment") == 0 || strcmp(name, "neutral") == 0 || strcmp(name, "contradiction") == 0;
+}
+
+const char *nli_usual_classes(const asc_dataset *data)
+{
+    const char *name;
+    bool usual = asc_dataset_class(data, 0) != NULL;
+    for (int32_t i = 0; (name = asc_dataset_class(data, i)); i++) {
+        usual = usual && is_usual(name);
+    }
+    return usual ? "entailment|neutral|contradiction" : NULL;
+}
+
 /* A model's class may be any text; in a spec it must not become another part of it, as the path of a file. */
 static bool stand_in_spec(const json_t *names)
 {

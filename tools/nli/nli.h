@@ -12,6 +12,9 @@ extern const cli_command nli_train, nli_eval, nli_predict;
  * its path can't stand in a spec (2). */
 char *nli_spec(const char *train, const char *valid, const char *test, const char *classes);
 
+/* The field's three classes in its order; NULL: the data have others, or none that are known before they are read. */
+const char *nli_usual_classes(const asc_dataset *data);
+
 /* The classes of a model as "A|B"; new, to be freed with free(). NULL where it has none. */
 char *nli_classes_of(const asc_model *model);
 

@@ -15,7 +15,6 @@ struct args {
 };
 
 static const char base[] = "nli"; /* the preset that settings begin with */
-static const char usual_labels[] = "entailment|neutral|contradiction";
 
 static const cli_option own[] = {
     CLI_RUN(struct train_args),
@@ -34,24 +33,14 @@ static const cli_option own[] = {
     {0},
 };
 
-static bool is_usual(const char *name)
-{
-    return strcmp(name, "entailment") == 0 || strcmp(name, "neutral") == 0 || strcmp(name, "contradiction") == 0;
-}
-
-/* The order that the field has for its three classes; NULL: the file has others. */
 static const char *find_labels(asc_ctx *ctx, const struct args *args)
 {
     char *spec = nli_spec(args->train, args->valid, NULL, NULL);
     asc_dataset *data = asc_dataset_open(ctx, spec);
-    const char *name;
-    bool usual = asc_dataset_class(data, 0) != NULL;
-    for (int32_t i = 0; (name = asc_dataset_class(data, i)); i++) {
-        usual = usual && is_usual(name);
-    }
+    const char *usual = nli_usual_classes(data);
     asc_dataset_free(data);
     free(spec);
-    return usual ? usual_labels : NULL;
+    return usual;
 }
 
 /* What the files say, as train's settings have it. Of a process to which they are sent nobody looks at them. */

@@ -150,6 +150,16 @@ static asc_status add_run(report *r, int number, const asc_experiment_run *plann
     return ASC_OK;
 }
 
+/* A run of the tuning is read where it is told (settings.c); one that can't be is named among what is left out. */
+static void check_tried(report *r, const asc_experiment_run *run)
+{
+    bool done = run->state == ASC_EXPERIMENT_STATE_DONE;
+    asc_run_free(done ? asc_run_read(r->ctx, run->folder) : NULL);
+    if (asc_error(r->ctx) && asc_error(r->ctx) != ASC_ERR_MEMORY) {
+        report_leave_out(r, "not read");
+    }
+}
+
 /* By cell, in it by system: the order of the tables. */
 static int by_cell(const void *a, const void *b)
 {
@@ -161,7 +171,9 @@ asc_status report_gather(report *r)
 {
     const asc_experiment_run *run;
     for (int i = 0; (run = asc_experiment_run_at(r->experiment, i)) && asc_error(r->ctx) == ASC_OK; i++) {
-        if (!run->tuning) {
+        if (run->tuning) {
+            check_tried(r, run);
+        } else {
             add_run(r, i, run);
         }
     }

@@ -5,16 +5,19 @@
 
 #include "tools/report/report.h"
 
+/* NaN of a classifier, whose losses are of classes. */
 static double perplexity_of(const trained *t)
 {
-    return t->scores      ? t->scores->result.ppl
+    return report_is_classifier(t) ? (double)NAN
+           : t->scores    ? t->scores->result.ppl
            : t->by_itself ? asc_run_info_of(t->run)->best.valid_ppl
                           : (double)NAN;
 }
 
 static double bits_of(const trained *t)
 {
-    return t->scores      ? t->scores->result.bits_per_byte
+    return report_is_classifier(t) ? (double)NAN
+           : t->scores    ? t->scores->result.bits_per_byte
            : t->by_itself ? asc_run_info_of(t->run)->best.valid_bits_per_byte
                           : (double)NAN;
 }

@@ -57,7 +57,8 @@ typedef struct report {
     const char *metric; /* of the learning curves: a key of metrics.jsonl */
     document doc;
     json_t *files;
-    int64_t n_hard, n_items; /* blocks that most models of the system `hard` get wrong, and all of them; 0: not known */
+    const asc_scores *items; /* of a model of the system `hard`; NULL: not known */
+    int64_t n_hard;          /* of its blocks, those that most models of the system get wrong */
     int bench_threads; /* of the training steps that were timed for the report; 0: none were */
     json_t *left_out;  /* runs that could not be read, or their models not be evaluated, each with why */
     int status;        /* the worst of what was read and drawn */

@@ -242,8 +242,8 @@ static void tell_hard(report *r)
     const char *name = json_string_value(json_object_get(r->wants, "hard"));
     if (name && r->n_hard > 0) {
         document_text(&r->doc, "The hard are the %lld of %lld that more than half of %s's models get wrong.",
-                      (long long)r->n_hard, (long long)r->n_items, name);
-    } else if (name && r->n_items == 0) {
+                      (long long)r->n_hard, (long long)r->items->n_blocks, name);
+    } else if (name && !r->items) {
         document_text(&r->doc, "Of %s no classifier was evaluated: nothing counts as hard.", name);
     }
 }

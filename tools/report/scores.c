@@ -118,13 +118,13 @@ static const asc_scores *first_scores(const variant *v)
 
 static bool has_items(const report *r, const asc_scores *s)
 {
-    return s && s->classes > 0 && s->n_blocks == r->n_items;
+    return s && s->classes > 0 && s->n_blocks == r->items->n_blocks && s->text_checksum == r->items->text_checksum;
 }
 
 /* hard[i]: more than half of the system's models get block i wrong. */
 static void find_hard(report *r, const variant *v, uint8_t *hard)
 {
-    for (int64_t i = 0; i < r->n_items; i++) {
+    for (int64_t i = 0; i < r->items->n_blocks; i++) {
         int64_t wrong = 0, models = 0;
         for (int64_t k = 0; k < v->n; k++) {
             const asc_scores *s = v->runs[k].scores;
@@ -139,7 +139,7 @@ static void find_hard(report *r, const variant *v, uint8_t *hard)
 static void score_hard(report *r, trained *t, const uint8_t *hard)
 {
     int64_t right = 0;
-    for (int64_t i = 0; has_items(r, t->scores) && i < r->n_items; i++) {
+    for (int64_t i = 0; has_items(r, t->scores) && i < r->items->n_blocks; i++) {
         right += hard[i] && t->scores->blocks[i].right;
     }
     t->hard = has_items(r, t->scores) && r->n_hard > 0 ? (double)right / (double)r->n_hard : NAN;
@@ -157,8 +157,8 @@ static asc_status report_hard(report *r)
     if (!of || !first_scores(of)->classes) {
         return ASC_OK;
     }
-    r->n_items = first_scores(of)->n_blocks;
-    uint8_t *hard = calloc((size_t)r->n_items + 1, 1);
+    r->items = first_scores(of);
+    uint8_t *hard = calloc((size_t)r->items->n_blocks + 1, 1);
     if (!hard) {
         return asc_fail(r->ctx, ASC_ERR_MEMORY, "out of memory for the report");
     }

@@ -161,8 +161,8 @@ static void put_tuning(report *r)
         asc_experiment_tuning tuning = {.run = -1};
         bool finite = planned->state == ASC_EXPERIMENT_STATE_DONE && !planned->diverged;
         asc_run *run = finite ? asc_run_read(r->ctx, planned->folder) : NULL;
+        asc_error_clear(r->ctx); /* what can't be read was said (gather.c) */
         asc_experiment_tuning_of(r->experiment, planned->system, &tuning);
-        asc_error_clear(r->ctx); /* what can't be read has no number */
         put_tuned(r, i, tried, sizeof tried);
         table_text(&t, asc_experiment_system(r->experiment, planned->system));
         table_text(&t, tried);
@@ -182,8 +182,7 @@ static void tell_tuning(report *r)
         asc_experiment_tuning tuning;
         char chosen[TUNED] = "";
         if (asc_experiment_tuning_of(r->experiment, s, &tuning)) {
-            asc_error_clear(r->ctx);
-            continue;
+            return;
         }
         if (tuning.run >= 0) {
             put_tuned(r, tuning.run, chosen, sizeof chosen);
@@ -192,9 +191,9 @@ static void tell_tuning(report *r)
             document_item(&r->doc, name, "%s, the best of %d tried%s", chosen, tuning.tried,
                           tuning.at_edge ? "; it is at the grid's edge: a wider grid may do better" : "");
         } else {
-            bool wild = tuning.done == tuning.tried && tuning.to_retry == 0;
+            bool wild = tuning.done == tuning.tried && tuning.to_retry == 0 && tuning.unread == 0;
             document_item(&r->doc, name, "%s, %d of %d done", wild ? "none has a finite loss" : "not tuned yet",
-                          tuning.done - tuning.to_retry, tuning.tried);
+                          tuning.done - tuning.to_retry - tuning.unread, tuning.tried);
         }
     }
     document_items_end(&r->doc);

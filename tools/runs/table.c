@@ -60,7 +60,7 @@ static char *value_of(const asc_run *run, const char *key)
         return NULL;
     }
     if (end > value && !*end) {
-        return text_of("%.6g", number);
+        return strpbrk(value, ".eE") ? text_of("%.6g", number) : text_of("%s", value); /* a seed has all its digits */
     }
     run_setting_text(run, key, typed, sizeof typed);
     char *plain = columns_clean(typed), *start = plain;

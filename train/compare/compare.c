@@ -32,6 +32,7 @@ typedef struct work {
     uint8_t *right[2]; /* [items]: of a seed each of two classifiers; or NULL */
     double *over;    /* [most seeds, 3]: a value of each seed, or of each pair of seeds */
     int64_t most;
+    bool classes; /* all systems are classifiers */
 } work;
 
 /* ---- arguments ---- */
@@ -215,10 +216,18 @@ static double *mean_of(const work *w, int64_t system)
     return w->mean + system * w->items.n;
 }
 
+/* A model's losses; of classifiers whether it is right, by which they are judged. */
 static void score_seed(work *w, const asc_scores *scores, double *score)
 {
     memset(score, 0, (size_t)w->items.n * sizeof *score);
-    asc_items_add(&w->items, scores, 1, score);
+    if (!w->classes) {
+        asc_items_add(&w->items, scores, 1, score);
+        return;
+    }
+    asc_items_right(&w->items, scores, w->right[0]);
+    for (int64_t i = 0; i < w->items.n; i++) {
+        score[i] = w->right[0][i];
+    }
 }
 
 static void score_systems(work *w)
@@ -314,8 +323,6 @@ static asc_status take_class_memory(work *w, holder *h)
     }
     h->classes = asc_alloc(w->ctx, (size_t)c->n_comparisons * sizeof *h->classes);
     h->mcnemar = asc_alloc(w->ctx, (size_t)h->n_mcnemar * sizeof *h->mcnemar);
-    w->right[0] = asc_alloc(w->ctx, 2 * (size_t)w->items.n);
-    w->right[1] = w->right[0] ? w->right[0] + w->items.n : NULL;
     return asc_error(w->ctx);
 }
 
@@ -371,7 +378,7 @@ static asc_status compare_all(work *w, holder *h)
             return asc_error(w->ctx);
         }
     }
-    if (asc_items_classes(&w->items, w->systems, w->n) && c->n_comparisons > 0 && compare_all_classes(w, h)) {
+    if (w->classes && c->n_comparisons > 0 && compare_all_classes(w, h)) {
         return asc_error(w->ctx);
     }
     c->unit = w->items.unit;
@@ -398,7 +405,10 @@ static asc_status take_memory(work *w)
     }
     w->seed[0] = w->mean + w->n * w->items.n;
     w->seed[1] = w->seed[0] + w->items.n;
-    return ASC_OK;
+    w->classes = asc_items_classes(&w->items, w->systems, w->n);
+    w->right[0] = w->classes ? asc_alloc(w->ctx, 2 * (size_t)w->items.n) : NULL;
+    w->right[1] = w->right[0] ? w->right[0] + w->items.n : NULL;
+    return asc_error(w->ctx);
 }
 
 static holder *holder_new(asc_ctx *ctx, int64_t systems, int64_t comparisons)

@@ -27,22 +27,23 @@ static asc_status put_all(asc_settings *s, const json_t *object, asc_source from
 }
 
 /* What a system or a grid says is said by hand: a setting that no layer of its model knows is an error there. */
-static asc_settings *make_settings(const asc_experiment *e, const asc_plan_run *r)
+static asc_settings *make_settings(const asc_experiment *e, const asc_plan_run *r, const asc_plan_run *tuned)
 {
     asc_settings *s = asc_settings_new(e->ctx);
-    const json_t *preset = json_object_get(r->own, "preset");
-    preset = preset ? preset : json_object_get(r->base, "preset");
-    json_t *base = json_deep_copy(r->base);
-    if (s && asc_lay(e->ctx, base, r->own) == ASC_OK) {
+    json_t *base = json_deep_copy(r->base), *own = asc_plan_own(e, r, tuned);
+    const json_t *preset = json_object_get(own, "preset");
+    preset = preset ? preset : json_object_get(base, "preset");
+    if (s && own && asc_lay(e->ctx, base, own) == ASC_OK) {
         const char *key;
         json_t *ignored;
-        json_object_foreach(r->own, key, ignored) {
+        json_object_foreach(own, key, ignored) {
             json_object_del(base, key);
         }
         if (!preset || asc_settings_preset(s, json_string_value(preset)) == ASC_OK) {
-            (void)(put_all(s, base, ASC_SOURCE_FILE) || put_all(s, r->own, ASC_SOURCE_HAND));
+            (void)(put_all(s, base, ASC_SOURCE_FILE) || put_all(s, own, ASC_SOURCE_HAND));
         }
     }
+    json_decref(own);
     json_decref(base);
     return s;
 }
@@ -106,9 +107,9 @@ static asc_status check_model(asc_ctx *ctx, const asc_settings *s, int64_t vocab
     return asc_error(ctx);
 }
 
-static asc_status check_run(const asc_experiment *e, const asc_plan_run *r, opened *o)
+static asc_status check_run(const asc_experiment *e, const asc_plan_run *r, const asc_plan_run *tuned, opened *o)
 {
-    asc_settings *s = make_settings(e, r);
+    asc_settings *s = make_settings(e, r, tuned);
     int64_t vocab = s && !asc_error(e->ctx) ? open_data(e->ctx, s, o) : 0;
     if (vocab > 0) {
         check_model(e->ctx, s, vocab);
@@ -117,16 +118,34 @@ static asc_status check_run(const asc_experiment *e, const asc_plan_run *r, open
     return asc_error(e->ctx);
 }
 
+/* A run that waits for the tuning, with each of the values that this may choose. */
+static asc_status check_tuned(const asc_experiment *e, const asc_plan_run *r, opened *o)
+{
+    asc_status status = ASC_OK;
+    for (int i = 0; !status && i < e->n_tuning; i++) {
+        const asc_plan_run *tuned = &e->runs[i];
+        status = tuned->info.system == r->info.system ? check_run(e, r, tuned, o) : ASC_OK;
+        if (status) {
+            char where[160];
+            snprintf(where, sizeof where, "with what %.120s tries", tuned->info.name);
+            asc_error_place(e->ctx, "");
+            asc_error_extend(e->ctx, where, "");
+        }
+    }
+    return status;
+}
+
 asc_status asc_experiment_check(asc_experiment *e)
 {
     asc_status status = ASC_NEED(e ? e->ctx : NULL, "experiment_check: experiment", e);
     opened *o = json_object();
     for (int i = 0; !status && i < e->n; i++) {
         const asc_plan_run *r = &e->runs[i];
-        status = r->first ? check_run(e, r, o) : ASC_OK;
+        bool waits = e->n_tuning > 0 && !r->info.tuning;
+        status = !r->first ? ASC_OK : waits ? check_tuned(e, r, o) : check_run(e, r, NULL, o);
         if (status) {
             char where[300];
-            bool several = asc_experiment_key(e, 0) || r->info.tuning;
+            bool several = asc_experiment_key(e, 0) || e->n_tuning > 0;
             snprintf(where, sizeof where, "system %.120s%s%.120s", asc_experiment_system(e, r->info.system),
                      several ? ": run " : "", several ? r->info.name : "");
             asc_error_place(e->ctx, "");

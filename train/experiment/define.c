@@ -85,6 +85,23 @@ static asc_status check_setting(asc_ctx *ctx, asc_settings *scratch, const char 
     return ASC_OK;
 }
 
+/* A value, or those of a list, in one spelling, so that "1e-2" is 0.01 to whatever reads it. They were checked; new. */
+static json_t *plain_values(asc_ctx *ctx, const char *known, json_t *value, bool list)
+{
+    bool model;
+    size_t i;
+    json_t *entry, *plain;
+    const asc_setting *row = asc_settings_find(ctx, known, &model);
+    if (!row || json_is_null(value) || !list) {
+        return row && !json_is_null(value) ? asc_setting_plain(ctx, row, known, value) : json_incref(value);
+    }
+    plain = json_array();
+    json_array_foreach(value, i, entry) {
+        json_array_append_new(plain, asc_setting_plain(ctx, row, known, entry));
+    }
+    return plain;
+}
+
 /* The settings with the keys of their tables; new. `where` names them in messages. */
 static json_t *define_settings(asc_ctx *ctx, const char *where, const json_t *given, bool lists)
 {
@@ -102,7 +119,7 @@ static json_t *define_settings(asc_ctx *ctx, const char *where, const json_t *gi
         if (json_object_get(settings, known)) {
             asc_fail(ctx, ASC_ERR_ARG, "%s: is there twice, by its other name", key);
         } else {
-            json_object_set(settings, known, value);
+            json_object_set_new(settings, known, plain_values(ctx, known, value, lists));
         }
     }
     asc_settings_free(scratch);
@@ -283,6 +300,24 @@ static json_t *define_part(asc_ctx *ctx, const char *key, json_t *value)
                                             : define_text(ctx, key, value);
 }
 
+/* Lays a scale's settings of a system over the file's: null takes the system's own value away, or where it has none
+ * the common one. */
+static asc_status lay_system(asc_ctx *ctx, json_t *system, const json_t *over)
+{
+    const char *key;
+    json_t *value, *taken = json_object();
+    json_object_foreach((json_t *)over, key, value) {
+        const json_t *own = json_object_get(system, key);
+        if (json_is_null(value) && (!own || json_is_null(own))) {
+            json_object_set(taken, key, value);
+        }
+    }
+    asc_status status = asc_lay(ctx, system, over);
+    bool failed = json_object_update(system, taken) != 0;
+    json_decref(taken);
+    return status ? status : failed ? no_memory(ctx) : ASC_OK;
+}
+
 /* Lays a part of a scale over that of the file: lists and texts take their place, null takes away. */
 static asc_status lay_part(asc_ctx *ctx, json_t *def, const char *key, json_t *over)
 {
@@ -306,7 +341,7 @@ static asc_status lay_part(asc_ctx *ctx, json_t *def, const char *key, json_t *o
         if (json_is_null(value)) {
             json_object_del(base, name);
             json_object_del(json_object_get(def, "more_seeds"), name);
-        } else if (system ? asc_lay(ctx, system, value) != ASC_OK : json_object_set(base, name, value) != 0) {
+        } else if (system ? lay_system(ctx, system, value) != ASC_OK : json_object_set(base, name, value) != 0) {
             return no_memory(ctx);
         }
     }
@@ -396,6 +431,24 @@ static asc_status check_own(asc_ctx *ctx, const char *where, const json_t *part,
     return ASC_OK;
 }
 
+/* `steps` and `epochs` take each other's place: of two grids' values one would never be used. */
+static asc_status check_rivals(asc_ctx *ctx, const json_t *grid, const json_t *tuned)
+{
+    const json_t *of[] = {grid, tuned};
+    for (int i = 0; i < 2; i++) {
+        const char *key;
+        json_t *values;
+        json_object_foreach((json_t *)of[i], key, values) {
+            const char *rival = asc_define_rival(key);
+            if (rival && (json_object_get(of[i], rival) || json_object_get(of[!i], rival))) {
+                return asc_fail(ctx, ASC_ERR_ARG, "%s: %s and %s: expected one of them, which say how long runs are",
+                                i ? "tune: grid" : "grid", key, rival);
+            }
+        }
+    }
+    return ASC_OK;
+}
+
 /* A system's own value of what the grid or the tuning lays over it would never be used. */
 static asc_status check_overlaid(asc_ctx *ctx, const json_t *def, const json_t *grid, const char *where)
 {
@@ -428,7 +481,7 @@ static asc_status check_whole(asc_ctx *ctx, const json_t *def)
         check_own(ctx, "tune: grid", json_object_get(tune, "grid"), "a list of values")) {
         return asc_error(ctx);
     }
-    if (check_overlaid(ctx, def, grid, "grid") ||
+    if (check_rivals(ctx, grid, json_object_get(tune, "grid")) || check_overlaid(ctx, def, grid, "grid") ||
         check_overlaid(ctx, def, json_object_get(tune, "grid"), "tuning's grid")) {
         return asc_error(ctx);
     }

@@ -59,7 +59,11 @@ const char *asc_define_key(asc_ctx *ctx, const char *name);
 asc_status asc_plan(asc_experiment *e);
 void asc_plan_clear(asc_experiment *e);
 
-/* The settings of a run, in effect: what was tuned among them if `tuned` is not NULL. New. */
+/* What a run has beside or in the place of what all systems have, what was tuned among it if `tuned` is not NULL. New.
+ */
+json_t *asc_plan_own(const asc_experiment *e, const asc_plan_run *r, const asc_plan_run *tuned);
+
+/* The settings of a run, in effect. New. */
 json_t *asc_plan_settings(const asc_experiment *e, const asc_plan_run *r, const asc_plan_run *tuned);
 
 /* ---- folder.c ---- */

@@ -50,7 +50,8 @@ static asc_status check_name(const asc_experiment *e, const char *name)
     }
     for (int i = 0; i < e->n; i++) {
         if (strcmp(e->runs[i].info.name, name) == 0) {
-            return asc_fail(e->ctx, ASC_ERR_ARG, "two runs would have the name %s: give a system another name", name);
+            return asc_fail(e->ctx, ASC_ERR_ARG, "two runs would have the name %s, in which all but letters, digits "
+                            "and ._+- is _: give a system another name, or the grid other values", name);
         }
     }
     return ASC_OK;
@@ -303,13 +304,25 @@ static asc_status lay_tuned(const asc_experiment *e, json_t *settings, const asc
     return status;
 }
 
-json_t *asc_plan_settings(const asc_experiment *e, const asc_plan_run *r, const asc_plan_run *tuned)
+json_t *asc_plan_own(const asc_experiment *e, const asc_plan_run *r, const asc_plan_run *tuned)
 {
-    json_t *settings = json_deep_copy(r->base);
-    if (!settings || asc_lay(e->ctx, settings, r->own) || (tuned && lay_tuned(e, settings, tuned))) {
+    json_t *own = json_deep_copy(r->own);
+    if (!own || (tuned && lay_tuned(e, own, tuned))) {
         no_memory(e->ctx);
-        json_decref(settings);
+        json_decref(own);
         return NULL;
     }
+    return own;
+}
+
+json_t *asc_plan_settings(const asc_experiment *e, const asc_plan_run *r, const asc_plan_run *tuned)
+{
+    json_t *settings = json_deep_copy(r->base), *own = asc_plan_own(e, r, tuned);
+    if (!settings || !own || asc_lay(e->ctx, settings, own)) {
+        no_memory(e->ctx);
+        json_decref(settings);
+        settings = NULL;
+    }
+    json_decref(own);
     return settings;
 }

@@ -60,8 +60,8 @@ static bool is_better(const asc_plan_run *a, const asc_plan_run *b)
                                                                 : a->valid_loss < b->valid_loss;
 }
 
-/* A value whose loss is not finite is not chosen. Of one whose run failed, a full disk say, nothing is known: the
- * choice waits for it to be tried again, so that it is that of an experiment to which nothing happened. */
+/* A value whose loss is not finite is not chosen. Of one whose run failed, a full disk say, or can't be read any more
+ * nothing is known: the choice waits for it, so that it is that of an experiment to which nothing happened. */
 static asc_status find(asc_experiment *e, int system, asc_experiment_tuning *t)
 {
     *t = (asc_experiment_tuning){.run = -1, .valid_loss = NAN, .valid_accuracy = NAN};
@@ -81,13 +81,17 @@ static asc_status find(asc_experiment *e, int system, asc_experiment_tuning *t)
         }
         t->done++;
         if (r->info.state == ASC_EXPERIMENT_STATE_DONE && measure(e, r)) {
-            return asc_error(e->ctx);
+            if (asc_error(e->ctx) == ASC_ERR_MEMORY) {
+                return ASC_ERR_MEMORY;
+            }
+            asc_error_clear(e->ctx); /* said where the run itself is looked at */
+            t->unread++;
         }
         if (isfinite(r->valid_loss) && (best < 0 || is_better(r, &e->runs[best]))) {
             best = i;
         }
     }
-    if (best >= 0 && all_known) {
+    if (best >= 0 && all_known && t->unread == 0) {
         t->run = best;
         t->valid_loss = e->runs[best].valid_loss;
         t->valid_accuracy = e->runs[best].valid_accuracy;
