@@ -23,7 +23,8 @@ size_t asc_bpe_word(const char *text, size_t n);
 static inline size_t asc_bpe_first_slot(int32_t left, int32_t right, size_t n_slots)
 {
     uint64_t key = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
-    key = (key ^ key >> 32 ^ asc_hash_start()) * UINT64_C(0xbf58476d1ce4e5b9);
+    key = (key ^ asc_hash_start()) * UINT64_C(0xbf58476d1ce4e5b9);
+    key ^= key >> 29;
     return (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (n_slots - 1);
 }
 

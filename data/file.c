@@ -321,8 +321,9 @@ asc_status asc_file_begin(asc_file *file, asc_ctx *ctx, const char *path)
     if (!open_locked(file) || ftruncate(file->fd, 0)) {
         return failed(file, "can't write");
     }
-    if (lstat(path, &replaced) == 0 && S_ISREG(replaced.st_mode)) { /* a private file stays private */
-        (void)!fchmod(file->fd, replaced.st_mode & 0777);           /* where modes can be set */
+    if (lstat(path, &replaced) == 0 && S_ISREG(replaced.st_mode)) { /* a private file stays private, where modes are */
+        file->mode = replaced.st_mode & 0777;
+        (void)!fchmod(file->fd, file->mode | 0600); /* if this process is killed, another writes here */
     }
     return ASC_OK;
 }
@@ -398,6 +399,9 @@ asc_status asc_file_commit(asc_file *file)
 {
     if (file->status || flush(file)) {
         return file->status;
+    }
+    if (file->mode) {
+        (void)!fchmod(file->fd, file->mode);
     }
     if (sync_fd(file->fd)) {
         return failed(file, "can't bring it to the disk");

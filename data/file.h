@@ -15,6 +15,8 @@
 #ifndef DATA_FILE_H
 #define DATA_FILE_H
 
+#include <sys/types.h>
+
 #include <ascgrad/base.h>
 
 /* What stands behind the name of a file while it is written: nobody has such files of their own. */
@@ -40,6 +42,7 @@ typedef struct asc_file {
     size_t path_bytes;     /* of `path`, with its end */
     unsigned char *buffer; /* small writes are gathered here */
     size_t used;
+    mode_t mode; /* of the file that is replaced; 0: none is */
 } asc_file;
 
 /* Starts the file that will be `path`. A temporary one of a process that was killed serves again; one that a writer

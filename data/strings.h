@@ -21,12 +21,14 @@ typedef struct asc_strings {
     size_t n_slots;
 } asc_strings;
 
-/* The hash of a string, byte by byte (Fowler, Noll and Vo's FNV-1a), so that one pass hashes every beginning. Where it
- * starts from is another number in each process, so that no file can be made of strings that share one. */
+/* The hash of a string, byte by byte, so that one pass hashes every beginning: Fowler, Noll and Vo's FNV-1a, with the
+ * high bits brought down at each byte, so that all of the start counts. That is another number in each process: a file
+ * can't be made of strings that share a hash. */
 uint32_t asc_hash_start(void);
 static inline uint32_t asc_hash_step(uint32_t hash, char byte)
 {
-    return (hash ^ (unsigned char)byte) * UINT32_C(16777619);
+    hash = (hash ^ (unsigned char)byte) * UINT32_C(16777619);
+    return hash ^ hash >> 15;
 }
 
 void asc_strings_free(asc_strings *s);

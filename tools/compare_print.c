@@ -421,10 +421,11 @@ static void print_seeds(asc_ctx *ctx, const asc_system *systems, const asc_compa
         }
         print_seed_row(&systems[i], &c->system[i], against, &interval, name);
     }
-    cli_print("own seeds differ: pairs of a system's own seeds with p rand < 0.05 over %s\n"
+    bool rights = c->n_comparisons > 0 && c->comparison->classes;
+    cli_print("own seeds differ: pairs of a system's own seeds with p rand < 0.05 over %s%s\n"
               "shared: seeds trained in the same order as the first system's; interval: of Student's t; p: exact up\n"
               "to 12 of them; least p: what so many can reach\n",
-              items);
+              items, rights ? ", of how often they are right" : "");
 }
 
 static void print_carried(const asc_system *systems, int64_t n)

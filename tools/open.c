@@ -53,7 +53,8 @@ static void open_pairs(asc_ctx *ctx, opened *o, const char *data)
     }
     char *classes = nli_classes_of(o->model);
     reopen_pairs(ctx, o, data, folder, classes);
-    const char *usual = classes ? NULL : nli_usual_classes(o->data);
+    bool three = !classes && asc_lm_classes(o->model->lm) == 3;
+    const char *usual = three ? nli_usual_classes(o->data) : NULL;
     if (usual) {
         reopen_pairs(ctx, o, data, folder, usual);
     } else if (!classes && o->data) {

@@ -9,7 +9,7 @@
 #include "tensor/need.h"
 #include "tensor/random.h"
 
-enum { TURNS = 2000, GRAM = 2048 };
+enum { TURNS = 2000, GRAM = 256 };
 static const double settled = 1e-12; /* the power method ends where a turn moves the direction less */
 
 /* Directions (N, G, n) in double. */
@@ -166,8 +166,8 @@ asc_tensor asc_flow_mean(asc_ctx *ctx, asc_tensor u)
     return asc_unless_failed(ctx, mean);
 }
 
-/* How the tokens of a group differ from their mean, d [N, n], 0 of those that are not there; and where they are fewer
- * than the coordinates their products gram [N, N], as D Dᵀ has the leading direction of Dᵀ D. */
+/* How the tokens of a group differ from their mean, d [N, n], 0 of those that are not there; and where they are few,
+ * and fewer than the coordinates, their products gram [N, N], as D Dᵀ has the leading direction of Dᵀ D. */
 typedef struct deviations {
     int64_t N, n;
     double *d, *gram; /* gram NULL: not needed */

@@ -323,10 +323,18 @@ json 'd["trained"] == 0'
 echo '{' >texts/tune/t-lr0.002-1/config.json
 status 3 "$ASCGRAD" experiment report texts
 has texts/report.md 'not read: texts/tune/t-lr0'
+has texts/settings/t-1.json '"lr": *0.0'
+cp texts/settings/t-1.json before
+rm texts/done/t-1.json # one that was interrupted waits, too, and keeps the settings that were chosen
+status 1 "$ASCGRAD" experiment run texts
+same before texts/settings/t-1.json
+status 3 "$ASCGRAD" experiment status texts --json
+json 'd["tuning"][0]["unread"] == 1 and d["tuning"][0]["chosen"] == {}'
 rm -r texts/runs/t-1
 status 3 "$ASCGRAD" experiment status texts
 has out "^tuned t: 3 of 3 done, 1 can't be read: nothing is chosen before"
 has out '^t-1 .*waiting'
+has out '^time: .* left for one run at a time'
 status 1 "$ASCGRAD" experiment run texts
 has err "t: 1 of the 3 runs of its tuning can't be read, as experiment status says"
 

@@ -44,6 +44,11 @@ START_TEST(atomic_keeps_the_mode_and_what_a_link_names)
     ck_assert_int_eq(chmod(path, 0600), 0);
     ck_assert_int_eq(asc_file_write_atomic(ctx, path, "second", 6), ASC_OK);
     ck_assert(stat(path, &there) == 0 && (there.st_mode & 0777) == 0600 && there.st_size == 6);
+    ck_assert_int_eq(chmod(path, 0400), 0); /* and a killed writer's file can be written in any case */
+    asc_output *o = asc_output_begin(ctx, path);
+    ck_assert(stat(temporary, &there) == 0 && (there.st_mode & 0777) == 0600);
+    ck_assert_int_eq(asc_output_end(o), ASC_OK);
+    ck_assert(stat(path, &there) == 0 && (there.st_mode & 0777) == 0400);
     ck_assert_int_eq(unlink(path), 0);
     ck_assert_int_eq(symlink(target, path), 0);
     ck_assert_int_eq(asc_file_write_atomic(ctx, path, "mine", 4), ASC_OK);

@@ -82,10 +82,11 @@ static json_t *tuning_json(asc_experiment *e)
             json_object_set_new(chosen, key, json_loads(value ? value : "null", JSON_DECODE_ANY, NULL));
         }
         json_array_append_new(list,
-                              json_pack("{s:s, s:o, s:o, s:o, s:i, s:i, s:i, s:b}", "system",
+                              json_pack("{s:s, s:o, s:o, s:o, s:i, s:i, s:i, s:i, s:i, s:b}", "system",
                                         asc_experiment_system(e, i), "chosen", chosen, "valid_loss",
                                         cli_json_real(t.valid_loss), "valid_accuracy", cli_json_real(t.valid_accuracy),
-                                        "tried", t.tried, "done", t.done, "failed", t.failed, "at_edge", t.at_edge));
+                                        "tried", t.tried, "done", t.done, "failed", t.failed, "to_retry", t.to_retry,
+                                        "unread", t.unread, "at_edge", t.at_edge));
     }
     return list;
 }

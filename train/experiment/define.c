@@ -306,14 +306,15 @@ static asc_status lay_system(asc_ctx *ctx, json_t *system, const json_t *over)
 {
     const char *key;
     json_t *value, *taken = json_object();
+    bool failed = !taken;
     json_object_foreach((json_t *)over, key, value) {
         const json_t *own = json_object_get(system, key);
         if (json_is_null(value) && (!own || json_is_null(own))) {
-            json_object_set(taken, key, value);
+            failed = json_object_set(taken, key, value) || failed;
         }
     }
     asc_status status = asc_lay(ctx, system, over);
-    bool failed = json_object_update(system, taken) != 0;
+    failed = failed || json_object_update(system, taken);
     json_decref(taken);
     return status ? status : failed ? no_memory(ctx) : ASC_OK;
 }

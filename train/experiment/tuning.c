@@ -65,6 +65,9 @@ static bool is_better(const asc_plan_run *a, const asc_plan_run *b)
 static asc_status find(asc_experiment *e, int system, asc_experiment_tuning *t)
 {
     *t = (asc_experiment_tuning){.run = -1, .valid_loss = NAN, .valid_accuracy = NAN};
+    if (asc_error(e->ctx)) {
+        return asc_error(e->ctx);
+    }
     int best = -1;
     bool all_known = true;
     for (int i = 0; i < e->n_tuning; i++) {
@@ -147,7 +150,7 @@ static bool waits_for_nothing(asc_experiment *e, const asc_plan_run *r)
 {
     asc_experiment_tuning t;
     return r->info.state == ASC_EXPERIMENT_STATE_WAITING && find(e, r->info.system, &t) == ASC_OK && t.run < 0 &&
-           t.done == t.tried && t.to_retry == 0;
+           t.done == t.tried && t.to_retry == 0 && t.unread == 0;
 }
 
 /* What its setting `minutes` lets it take. */

@@ -31,6 +31,21 @@ static asc_status write_settings(asc_experiment *e, asc_plan_run *r)
     return asc_json_write(e->ctx, r->settings, settings, DIGITS);
 }
 
+/* Whether it failed before this process began, and is to be tried again. */
+static bool is_retry(const asc_plan_run *r)
+{
+    return r->info.state == ASC_EXPERIMENT_STATE_FAILED && r->retry;
+}
+
+/* A run may have failed before it had the settings that its system's tuning chooses, and what a tuning chose is not
+ * known any more where a run of it can't be read. */
+static bool waits_for_tuning(asc_experiment *e, const asc_plan_run *r)
+{
+    bool begun = is_retry(r) || r->info.state == ASC_EXPERIMENT_STATE_INTERRUPTED;
+    return r->info.state == ASC_EXPERIMENT_STATE_WAITING ||
+           (begun && !r->info.tuning && e->n_tuning > 0 && !asc_tuned(e, r->info.system));
+}
+
 /* Whether a process trains in the run though nobody has claimed it: a worker's that was killed, about to end. */
 static bool has_orphan(const asc_experiment *e, const asc_plan_run *r)
 {
@@ -77,7 +92,8 @@ static asc_status take(asc_experiment *e, asc_plan_run *r, bool *later)
     bool orphan = has_orphan(e, r);
     asc_folder_look(e, r); /* it may have ended between the two */
     /* A note that the run is done is of one whose folder somebody has removed since. */
-    if (orphan || r->info.state == ASC_EXPERIMENT_STATE_DONE || forget(e, r, "done", ".json") || write_settings(e, r)) {
+    bool begins = !orphan && r->info.state != ASC_EXPERIMENT_STATE_DONE && !waits_for_tuning(e, r);
+    if (!begins || forget(e, r, "done", ".json") || write_settings(e, r)) {
         *later = *later || orphan;
         give_up(e, r);
         return asc_error(e->ctx);
@@ -86,24 +102,11 @@ static asc_status take(asc_experiment *e, asc_plan_run *r, bool *later)
     return ASC_OK;
 }
 
-/* Whether it failed before this process began, and is to be tried again. */
-static bool is_retry(const asc_plan_run *r)
-{
-    return r->info.state == ASC_EXPERIMENT_STATE_FAILED && r->retry;
-}
-
-/* A run may have failed before it had the settings that its system's tuning chooses. */
-static bool waits_for_tuning(asc_experiment *e, const asc_plan_run *r)
-{
-    return r->info.state == ASC_EXPERIMENT_STATE_WAITING ||
-           (is_retry(r) && !r->info.tuning && e->n_tuning > 0 && !asc_tuned(e, r->info.system));
-}
-
 /* Whether the run can be begun, or gone on with, now. */
 static bool is_free(asc_experiment *e, const asc_plan_run *r)
 {
-    return r->info.state == ASC_EXPERIMENT_STATE_OPEN || r->info.state == ASC_EXPERIMENT_STATE_INTERRUPTED ||
-           (is_retry(r) && !waits_for_tuning(e, r));
+    bool begins = r->info.state == ASC_EXPERIMENT_STATE_OPEN || r->info.state == ASC_EXPERIMENT_STATE_INTERRUPTED;
+    return (begins || is_retry(r)) && !waits_for_tuning(e, r);
 }
 
 /* Whether the tuning of the run's system will still come to an end. */
