@@ -282,7 +282,7 @@ asc_tensor asc_flow_leading(asc_ctx *ctx, asc_tensor u, asc_tensor *share)
                     .gram = few ? asc_data_mut(asc_zeros(ctx, ASC_F64, ASC_SHAPE(f.N, f.N))) : NULL};
     double *mean = asc_data_mut(asc_zeros(ctx, ASC_F64, ASC_SHAPE(f.n)));
     double *room = asc_data_mut(asc_zeros(ctx, ASC_F64, ASC_SHAPE(2, f.N)));
-    for (int64_t g = 0; to && part && !asc_error(ctx) && g < f.G; g++) {
+    for (int64_t g = 0; f.u && to && part && !asc_error(ctx) && g < f.G; g++) {
         deviate(&f, g, mean, &s);
         part[g] = lead(&s, to + g * f.n, room, room + f.N);
     }
