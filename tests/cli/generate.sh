@@ -66,6 +66,7 @@ lines out 1
 
 # who asks by a pipe gets a reply to its end before the next prompt
 mkfifo asked
+: >replied
 "$ASCGRAD" generate run --interactive --tokens 3 <asked >replied 2>err &
 exec 9>asked
 printf 'the dog\n' >&9

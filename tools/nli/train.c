@@ -33,6 +33,7 @@ static const cli_option own[] = {
     {0},
 };
 
+/* The order of the training file's classes, where the field has one; else NULL. */
 static const char *find_labels(asc_ctx *ctx, const struct args *args)
 {
     char *spec = nli_spec(args->train, args->valid, NULL, NULL);

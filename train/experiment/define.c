@@ -90,12 +90,15 @@ static json_t *plain_values(asc_ctx *ctx, const char *known, json_t *value, bool
 {
     bool model;
     size_t i;
-    json_t *entry, *plain;
+    json_t *entry;
     const asc_setting *row = asc_settings_find(ctx, known, &model);
-    if (!row || json_is_null(value) || !list) {
-        return row && !json_is_null(value) ? asc_setting_plain(ctx, row, known, value) : json_incref(value);
+    if (!row || json_is_null(value)) {
+        return json_incref(value);
     }
-    plain = json_array();
+    if (!list) {
+        return asc_setting_plain(ctx, row, known, value);
+    }
+    json_t *plain = json_array();
     json_array_foreach(value, i, entry) {
         json_array_append_new(plain, asc_setting_plain(ctx, row, known, entry));
     }
