@@ -22,4 +22,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 PYTHON=$python "$abs_top_srcdir/python/lay_out.sh" "$abs_top_srcdir" "$library" "$folder"
 cd "$abs_top_srcdir/python/tests"
-PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$folder${PYTHONPATH:+:$PYTHONPATH} "$python" -m unittest "$@"
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$folder${PYTHONPATH:+:$PYTHONPATH} "$python" -c '
+import faulthandler, sys, unittest
+faulthandler.dump_traceback_later(800, exit=True)  # a hang says where it is
+unittest.main(None, argv=["unittest", *sys.argv[1:]])' "$@"

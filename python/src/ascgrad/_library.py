@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import ctypes
+import functools
 import logging
 import os
 import sys
@@ -207,15 +208,29 @@ def catch_up():
         state.recording = mode.recording
 
 
-def let_go(drop):
-    """Calls drop(), now or, while another thread is within a call, later."""
-    if lock.acquire(False):
-        try:
-            drop()
-        finally:
-            lock.release()
-    else:
-        pending.append(drop)
+def let_go(drop, *args, owned=lock._is_owned, acquire=lock.acquire, release=lock.release):
+    """Calls drop(*args), now or, while another thread is within a call, later.
+
+    A signal's handler may raise behind any call in here, the lock's own among them: whether it was taken is then to be
+    asked, as one that stays taken has all other threads wait for ever."""
+    within, begun = True, False
+    try:
+        within = owned()
+        if within or acquire(False):
+            begun = True
+            drop(*args)
+            if not within:
+                release()
+        else:
+            later = functools.partial(drop, *args)
+            begun = True
+            pending.append(later)
+    except BaseException:
+        if not within and owned():
+            release()
+        if not begun:
+            pending.append(functools.partial(drop, *args))
+        raise
 
 
 def call(function, *args):
@@ -329,7 +344,6 @@ class no_grad:
         mode.recording = self._was.pop()
 
     def __call__(self, function: Function) -> Function:
-        import functools
         import inspect
 
         kinds = inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction

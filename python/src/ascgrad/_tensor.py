@@ -18,6 +18,7 @@ from ._library import (
     catch_up,
     ctx,
     fail,
+    let_go,
     lib,
     lock,
     mode,
@@ -98,15 +99,8 @@ class Tensor(Methods):
     def __reduce__(self):
         return tensor, (numpy.array(self.numpy()), self.requires_grad)
 
-    def __del__(self, acquire=lock.acquire, unlock=lock.release, pending=pending, release=quick.asc_release):
-        if acquire(False):
-            try:
-                release(self._as_parameter_)
-            finally:
-                unlock()
-        else:
-            handle = self._as_parameter_
-            pending.append(lambda: release(handle))
+    def __del__(self, let_go=let_go, release=quick.asc_release):
+        let_go(release, self._as_parameter_)
 
     # ---- what it is ----
 
