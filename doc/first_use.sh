@@ -61,7 +61,7 @@ shown '^\$ *$'
 picture 'At the end:'
 keys 'clear; ascgrad generate first --prompt "the cat" -n 20; ascgrad eval first --split test' Enter
 shown 'the source itself'
-picture 'The first of what it said comes next, and more:'
+picture 'After `ascgrad generate first --prompt "the cat" -n 20` and `ascgrad eval first --split test`:'
 end
 
 screen 60 screen

@@ -404,10 +404,11 @@ class Training(unittest.TestCase):
         self.assertEqual(tables["systems"], {"system": ["ours"], "ppl": [3.5]})
 
     def test_compare(self):
-        one, other = (os.path.join(self.folder.name, name) for name in ("seed-2", "wide"))
+        one, other, third = (os.path.join(self.folder.name, name) for name in ("seed-2", "wide", "wide-2"))
         settings = dict(preset="tiny", data="builtin:3000", tokenizer="word", steps=20)
         asc.train(one, seed=2, **settings)
         asc.train(other, ffn=40, **settings)
+        asc.train(third, ffn=40, seed=2, **settings)
         found = asc.compare({"tiny": [self.path, one], "wide": other}, resamples=200)
         self.assertEqual((found["unit"], found["reason"]), ("block", None))
         table, differences = found["systems"], found["comparisons"]
@@ -418,6 +419,18 @@ class Training(unittest.TestCase):
         loss = lm.evaluate(asc.Dataset(lm.data).split("test", lm.tokenizer))["loss"]
         self.assertAlmostEqual(table["loss"][1], loss)
         self.assertLess(differences["ci_low"][0], differences["ci_high"][0])
+        beside = ["compare", f"tiny={self.path},{one}", other, "--json", "--resamples", "200"]
+        if "ASCGRAD" in os.environ:
+            said = json.loads(subprocess.run([os.environ["ASCGRAD"], *beside], capture_output=True, check=True).stdout)
+            for key, rows in (("systems", table), ("comparisons", differences)):
+                self.assertLessEqual(set(said[key][0]), set(rows))
+                for name in set(said[key][0]) - {"name", "a", "b"}:
+                    self.assertEqual([row[name] for row in said[key]], [None if v != v else v for v in rows[name]], name)
+        both = asc.compare({"tiny": [self.path, one], "wide": [other, third]}, resamples=200)["comparisons"]
+        self.assertEqual(both["seeds"], [2])
+        self.assertLess(both["seeds_ci_low"][0], both["seeds_ci_high"][0])
+        with self.assertRaisesRegex(asc.ArgumentError, "twice in tiny"):
+            asc.compare({"tiny": [self.path, one, os.path.join(self.path, "")], "wide": other})
         with self.assertRaisesRegex(asc.Error, "nowhere"):
             asc.compare({"a": self.path, "b": "nowhere"})
         with self.assertRaisesRegex(asc.ArgumentError, "no systems"):

@@ -38,24 +38,36 @@ def _rows(address, kind, n):
     return list((kind * n).from_address(address)) if n else []
 
 
-def _system(name, found):
+def _system(name, scores, found):
     row = {"name": name, **_fields(found, "seeds", "parameters")}
     for key in ("loss", "ppl", "bits_per_byte", "tokens_per_s", "accuracy"):
         spread = getattr(found, key)
         row.update({key: spread.mean, key + "_std": spread.std})
+    first = _c.asc_scores.from_address(scores.pointer)
+    row.update(_fields(first.result, "tokens", "unknown"), **_fields(first, "block", "carry"))
     return {**row, "seed_pairs": found.seed_pairs, "seed_pairs_differing": found.differing}
 
 
-def _comparison(names, found):
+def _over_seeds(table, found, unit, right):
+    """The interval of a difference over seeds."""
+    pair = [ctypes.addressof(table[i]) for i in (found.a, found.b)]
+    interval = _c.asc_seed_interval()
+    call(lib.asc_compare_seeds, *pair, unit, right, ctypes.byref(interval))
+    return {"ci_low": interval.low, "ci_high": interval.high}
+
+
+def _comparison(names, table, unit, found):
     sure = ("difference", "ci_low", "ci_high", "p_bootstrap", "p_randomization")
     row = {"a": names[found.a], "b": names[found.b], **_fields(found.items, *sure)}
     row.update(_fields(found, "p_holm", "p_holm_bootstrap"))
     row.update(_fields(found.items, "cohen_dz", "cohen_d", "cliff_delta"))
     row.update(seeds=found.seeds.n, **_fields(found.seeds, "difference", "p", "p_least", prefix="seeds_"))
+    row.update({"seeds_" + key: value for key, value in _over_seeds(table, found, unit, False).items()})
     if found.classes:
         right = _c.asc_class_comparison.from_address(found.classes)
         row.update(_fields(right.items, *sure, prefix="accuracy_"), accuracy_p_holm=right.p_holm)
         row.update(_fields(right.seeds, "difference", "p", prefix="seeds_accuracy_"))
+        row.update({"seeds_accuracy_" + key: value for key, value in _over_seeds(table, found, unit, True).items()})
         tests = _rows(right.mcnemar, _c.asc_mcnemar, right.n_mcnemar)
         row["mcnemar"] = [_fields(test, *(name for name, _ in test._fields_)) for test in tests]
     return row
@@ -89,6 +101,10 @@ def compare(
         letters("compare: name", name)
         paths = paths if isinstance(paths, (list, tuple)) else [paths]
         given[name] = [os.fsdecode(letters("compare: system", path)) for path in paths]
+        seen = [os.path.realpath(path) for path in given[name]]
+        for path, real in zip(given[name], seen):
+            if seen.count(real) > 1:
+                raise ArgumentError(f"compare: {path} is there twice in {name}: its seeds are runs of their own")
     for path in (path for paths in given.values() for path in paths):
         if path not in scores:
             scores[path] = _score(path, data, split, {"length": length, "carry": carry})
@@ -106,6 +122,6 @@ def compare(
         "unit": UNITS[found.unit],
         "n": found.n,
         "reason": text(found.reason),
-        "systems": _columns([_system(*row) for row in zip(names, results)]),
-        "comparisons": _columns([_comparison(names, one) for one in comparisons]),
+        "systems": _columns([_system(name, scores[given[name][0]], row) for name, row in zip(names, results)]),
+        "comparisons": _columns([_comparison(names, table, found.unit, one) for one in comparisons]),
     }
