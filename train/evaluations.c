@@ -78,10 +78,15 @@ asc_status asc_trainer_write_model(asc_trainer *t, const char *path, const asc_b
     return status;
 }
 
-/* Saves, with the run's new best, which has been written as model.next; then it takes its place. */
-static asc_status commit_best(asc_trainer *t)
+/* A new best becomes the run's with the checkpoint that knows of it; then the model, written as model.next, takes its
+ * place. Its line is written before, where it is a part of the run. */
+static asc_status commit_best(asc_trainer *t, const asc_best *found, bool line)
 {
-    if (asc_trainer_save(t)) {
+    asc_best before = t->state.best;
+    t->state.best = *found;
+    if (asc_trainer_write_model(t, t->folder.next, found) || (line && asc_trainer_write_line(t, true)) ||
+        asc_trainer_save(t)) {
+        t->state.best = before;
         return asc_error(t->ctx);
     }
     if (asc_best_beats(&t->stranger, &t->state.best)) {
@@ -107,12 +112,7 @@ asc_status asc_trainer_evaluate_in_turn(asc_trainer *t)
         return status == ASC_ERR_INTERRUPTED ? ASC_OK : status;
     }
     t->state.evaluated_step = t->state.step;
-    bool better = asc_best_beats(&found, &t->state.best);
-    if (better) {
-        t->state.best = found;
-    }
-    if ((better && asc_trainer_write_model(t, t->folder.next, &found)) || asc_trainer_write_line(t, true) ||
-        (better && commit_best(t))) {
+    if (asc_best_beats(&found, &t->state.best) ? commit_best(t, &found, true) : asc_trainer_write_line(t, true)) {
         return asc_error(t->ctx);
     }
     return tell_evaluated(t);
@@ -127,11 +127,8 @@ asc_status asc_trainer_evaluate_last(asc_trainer *t)
     if (status) {
         return status == ASC_ERR_INTERRUPTED ? ASC_OK : status;
     }
-    if (asc_best_beats(&found, &t->state.best)) {
-        t->state.best = found;
-        if (asc_trainer_write_model(t, t->folder.next, &found) || commit_best(t)) {
-            return asc_error(t->ctx);
-        }
+    if (asc_best_beats(&found, &t->state.best) && commit_best(t, &found, false)) {
+        return asc_error(t->ctx);
     }
     return asc_trainer_write_line(t, true) ? asc_error(t->ctx) : tell_evaluated(t);
 }

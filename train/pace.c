@@ -11,7 +11,7 @@ static const asc_values *values(const asc_trainer *t)
 int64_t asc_trainer_falls_from(const asc_trainer *t)
 {
     const asc_schedule *s = &t->schedule;
-    return s->decay == ASC_DECAY_WSD && s->steps - s->fall > s->warmup ? s->steps - s->fall : -1;
+    return s->decay != ASC_DECAY_WSD ? -1 : s->steps - s->fall > s->warmup ? s->steps - s->fall : s->warmup;
 }
 
 const asc_best *asc_trainer_best(const asc_trainer *t)

@@ -63,20 +63,16 @@ static asc_status check_step(const asc_trainer *t)
     return ASC_OK;
 }
 
-/* The optimiser counts for itself: a parameter takes part in every step, unless it has no gradient, or
- * stays as it is. */
+/* The optimiser counts for itself: a parameter takes part in a step, unless it has no gradient or is held then. */
 static asc_status check_optim(const asc_trainer *t)
 {
     asc_tensor steps = asc_params_find(asc_optim_state(t->optim), "steps");
     const int64_t *made = asc_data(steps);
-    int64_t step = t->state.step, most = 0, wrong = -1;
     for (int64_t i = 0; i < asc_numel(steps); i++) {
-        wrong = made[i] < 0 || made[i] > step ? i : wrong;
-        most = made[i] > most ? made[i] : most;
-    }
-    if (wrong >= 0 || (most != step && most != 0)) {
-        return REFUSE(t, "its optimiser has made %" PRId64 " steps, but its step is %" PRId64,
-                      wrong >= 0 ? made[wrong] : most, step);
+        if (made[i] < 0 || made[i] > t->state.step) {
+            return REFUSE(t, "its optimiser has made %" PRId64 " steps, but its step is %" PRId64, made[i],
+                          t->state.step);
+        }
     }
     return ASC_OK;
 }

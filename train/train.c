@@ -66,21 +66,23 @@ static asc_status fail_short(const asc_trainer *t, int64_t block)
 
 static asc_status count_blocks(asc_trainer *t)
 {
-    int64_t block = asc_lm_block(t->lm), each = t->settings->values.batch * t->settings->values.accumulate;
-    asc_stage whole = {.sequences = each, .blocks = asc_split_blocks(t->train, block, false)};
-    if (whole.blocks == 0) {
-        return fail_short(t, block);
+    if (asc_split_blocks(t->train, asc_lm_block(t->lm), false) == 0) {
+        return fail_short(t, asc_lm_block(t->lm));
     }
-    if (each > whole.blocks && asc_lm_carry(t->lm) == 0) {
-        char text[160];
-        snprintf(text, sizeof text,
-                 "a batch of %" PRId64 " is more than the train split's %" PRId64 " blocks: each "
-                 "step takes all of them",
-                 each, whole.blocks);
-        asc_trainer_say(t, text);
-    }
-    if (asc_streams_plan(t, &whole) || asc_stages_plan(t)) {
+    if (asc_stages_plan(t)) {
         return asc_error(t->ctx);
+    }
+    for (int i = 0; i < t->stages.n; i++) {
+        const asc_stage *s = &t->stages.at[i];
+        if (s->sequences > s->blocks) {
+            char text[160];
+            snprintf(text, sizeof text,
+                     "a batch of %" PRId64 " is more than the train split's %" PRId64 " blocks: each "
+                     "step takes all of them",
+                     s->sequences, s->blocks);
+            asc_trainer_say(t, text);
+            break;
+        }
     }
     return ASC_OK;
 }

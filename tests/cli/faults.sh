@@ -22,6 +22,12 @@ ls run | grep tmp && fail 'a part of a file is left'
 status 0 "$ASCGRAD" train --resume --out run --steps 60
 same_run whole run
 
+# the same of a run's first
+status 3 sh -c 'ulimit -f '$size' && exec "$0" train '"$long"' --out first' "$ASCGRAD"
+has err '^ascgrad train: first/.*: File too large'
+status 0 "$ASCGRAD" train --resume --out first
+same_run whole first
+
 # no room at all
 rm -r run && cp -r saved run
 status 3 sh -c 'ulimit -f 1 && exec "$0" train --resume --out run --steps 60' "$ASCGRAD"

@@ -109,4 +109,8 @@ status 0 "$ASCGRAD" eval run -q --threads 900
 has err '^ascgrad eval: 900 threads take turns on [0-9]* processor'
 status 0 "$ASCGRAD" train --data builtin:500 --epochs 1 --layers 1 --dim 16 --heads 2 --block 100 --out many -q
 has err 'a batch of 32 is more than the train split.s 5 blocks: each step takes all of them'
+batches="--set batch_schedule=0:2 --batch 8 --steps 2 --set accumulate=40 --set pos_emb=false"
+status 0 "$ASCGRAD" train --preset tiny --data builtin:2000 --threads 1 $batches --out batches
+lacks err 'takes all of them'
+status 0 "$ASCGRAD" train --preset tiny --data builtin:2000 --threads 1 $batches --carry 8 --out streams
 exit $failed

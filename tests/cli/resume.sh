@@ -52,6 +52,11 @@ status 0 "$ASCGRAD" train --resume --out timed
 has err 'goes on after step [1-9]'
 same_run whole timed
 
+# where nothing learns until a curriculum's end
+status 0 "$ASCGRAD" train $tiny --model ascender --set 'param_groups=*:lr=0;*tau_score:lr=0.01' \
+    --set 'curriculum=tau_score=0:4,8:1' --steps 20 --out late
+status 0 "$ASCGRAD" train --resume --out late --steps 30
+
 # what may be given anew, and what may not
 status 2 "$ASCGRAD" train --resume --out whole --lr 1
 has err '^ascgrad train: --lr: can.t be given anew'

@@ -115,6 +115,21 @@ START_TEST(a_run_is_extended_without_a_restart)
 }
 END_TEST
 
+/* The same where the rate fell from the end of its warm-up on. */
+START_TEST(a_run_that_fell_at_once_is_extended)
+{
+    static const char *const steps[] = {"8", "12"};
+    pair longer[] = {{"schedule", "wsd"}, {"fall", "10"}, {"warmup", "2"}, {"steps", "30"}, {NULL, NULL}}, shorter[5];
+    train_so(run_path, false, NULL, ASC_OK, longer);
+    memcpy(shorter, longer, sizeof longer);
+    shorter[3][1] = steps[_i];
+    train_so(other_path, false, NULL, ASC_OK, shorter);
+    train_so(other_path, true, NULL, ASC_OK, longer + 3);
+    check_same("metrics.jsonl");
+    check_same("model.safetensors");
+}
+END_TEST
+
 /* The same where it was stopped while its rate fell, and again while it goes on. */
 START_TEST(an_extended_run_survives_stops)
 {
@@ -325,6 +340,7 @@ int main(void)
     tcase_add_test(t, the_rate_stays_and_falls);
     tcase_add_test(t, a_fifth_of_the_run_if_nothing_is_said);
     tcase_add_loop_test(t, a_run_is_extended_without_a_restart, 0, 3);
+    tcase_add_loop_test(t, a_run_that_fell_at_once_is_extended, 0, 2);
     tcase_add_test(t, an_extended_run_survives_stops);
     tcase_add_test(t, a_kill_while_it_goes_back_leaves_no_trace);
     tcase_add_test(t, a_better_model_of_the_same_step_stays);

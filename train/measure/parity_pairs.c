@@ -111,15 +111,17 @@ static bool read_inputs(pairs *p)
     for (int side = 0; side < 2; side++) {
         p->states[side] = read_input(p, states[side], ASC_F64, 4);
         p->lengths[side] = read_input(p, lengths[side], ASC_I64, 2);
-        p->E = asc_size(p->states[side], 3);
+        p->E = asc_size(p->states[0], 3);
         bool fits = asc_numel(p->lengths[side]) == p->steps * p->batch &&
-                    asc_size(p->states[side], 0) == p->steps && asc_size(p->states[side], 1) == p->batch;
+                    asc_size(p->states[side], 0) == p->steps && asc_size(p->states[side], 1) == p->batch &&
+                    asc_size(p->states[side], 3) == p->E;
         const int64_t *n = asc_data(p->lengths[side]);
         for (int64_t i = 0; fits && n && i < p->steps * p->batch; i++) {
             fits = n[i] >= 0 && n[i] <= asc_size(p->states[side], 2);
         }
         if (!fits) {
-            asc_replay_disagree(p->r, "%s and %s do not go with in.labels", states[side], lengths[side]);
+            asc_replay_disagree(p->r, "%s and %s do not go with in.labels%s", states[side], lengths[side],
+                                side == 1 ? " and in.premise" : "");
         }
     }
     return p->r->report->passed && !asc_error(p->r->ctx);
