@@ -14,7 +14,7 @@ further result, NAME, follow the first, in a tuple."""
 from ctypes import byref, c_int, c_int32, c_int64, c_size_t, c_uint64
 
 from . import _c
-from ._call import choice, inputs, ints, last, listed, longs, same, several, tupled, value
+from ._call import choice, inputs, ints, last, listed, longs, same, several, sized, tupled, value
 from ._given import flag, letters, real, whole
 from ._library import catch_up, ctx, fail, lock, mode, pending, state
 from ._library import raw as lib  # all arguments are checked here
@@ -23,7 +23,7 @@ from ._tensor import result as one
 '''
 # What _tensor.result does, where it is called: small tensors' ops are a fifth faster.
 ONE = """with lock:
-    if pending or mode.recording is not state.recording:
+    if pending or mode.off._is_owned() is not state.off:
         catch_up()
     handle = {call}
     if not handle.tag:
@@ -103,6 +103,8 @@ DEFAULTS = {
     "tril.k": 0,
     "k_of": None,
 }
+# Lists of whose length the library asks nothing: how many numbers they have, and why.
+SIZED = {"after": "len(before), 'as before has'", "k_of": "heads, 'one a head'"}
 RENAMED = {"k": "neighbor_count", "neighbors": "neighbor_rule"}  # attributes called as an input is
 KINDS = {"bool": (False, "bool"), "double": (0.0, "float")}  # default and name; of all other numbers 0 and int
 
@@ -227,6 +229,8 @@ class Function:
         make = "ints" if item.type == "const int *" else "longs"
         self.added(name, GIVEN, "Any", "")
         self.lines.append(f"{name} = {make}({name!r}, {name})")
+        if name in SIZED:
+            self.lines.append(f"sized({name!r}, {name}, {SIZED[name]})")
         return f"{name}.buffer_info()[0]"
 
     def added(self, name, default, python, expression):

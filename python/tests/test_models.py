@@ -524,6 +524,28 @@ class Training(unittest.TestCase):
             for _ in range(1000):
                 asc.attention(q, q, q, heads=4)
 
+    def test_interrupts_of_generate_leave_the_lock(self):
+        lm = asc.LM(mix="transformer", d_model=8, d_ff=8, layers=1, vocab=8, block=8, heads=1)
+        held = []  # as a notebook has the last traceback
+        self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)
+        sys.unraisablehook = lambda what: None
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, signal.default_int_handler))
+        self.addCleanup(signal.setitimer, signal.ITIMER_REAL, 0)
+        for i in range(600):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 3e-4 + 1e-6 * i)
+                for _ in lm.generate([1], 200):
+                    pass
+            except KeyboardInterrupt as error:
+                held.append(error)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        self.assertGreater(len(held), 300)
+        other = threading.Thread(target=lambda: asc.ones(3), daemon=True)
+        other.start()
+        other.join(60)
+        self.assertFalse(other.is_alive())
+        self.assertTrue((2 * asc.tensor(np.ones(1), requires_grad=True)).requires_grad)
+
     def test_a_stop_and_a_resume(self):
         path = os.path.join(self.folder.name, "second")
         settings = dict(preset="tiny", data="builtin:3000", tokenizer="word", steps=12)

@@ -199,6 +199,25 @@ class Errors(unittest.TestCase):
                 asc.subspace(z, np.ones((3, 8)), k=k, tuples=tuples)
         self.assertEqual(asc.subspace(z, np.ones((3, 4)), k=3, tuples=[[1, 2], [1, 3]]).shape, (1, 5, 3))
 
+    def test_lists_have_their_length(self):
+        x = np.ones((2, 3))
+        self.assertEqual(asc.pad(x, [1, 0], [0, 2]).shape, (3, 5))
+        with self.assertRaisesRegex(asc.ArgumentError, "after has 1 numbers, expected 2, as before has"):
+            asc.pad(x, [1, 1], [1])
+        names = ("lambda_align", "lambda_sep", "lambda_coh", "tau_sep", "tau_coh", "kappa", "delta", "alpha_align")
+        names += ("alpha_coh", "omega_align", "omega_sep", "omega_coh", "tau_score")
+        scalars = {name: np.full(2, 0.5) for name in names}
+        q = np.ones((1, 4, 4))
+        self.assertEqual(asc.ascender(q, q, q, q, q, **scalars, heads=2, k_of=[1, 2]).shape, (1, 4, 4))
+        for k_of in ([2], [1, 2, 3]):
+            with self.assertRaisesRegex(asc.ArgumentError, "k_of has . numbers, expected 2, one a head"):
+                asc.ascender(q, q, q, q, q, **scalars, heads=2, k_of=k_of)
+
+    def test_arrays_without_dimensions_are_numbers(self):
+        x = asc.tensor(np.ones((2, 3)))
+        for dim in (np.array(1), asc.tensor(np.array(1)), [np.array(1)]):
+            self.assertEqual(x.sum(dim).tolist(), [3, 3])
+
     def test_numbers_of_numpys_beside_a_tensor(self):
         f = asc.tensor([1.0, 2.0], dtype="f32")
         for number in (np.float64(2), np.float16(2), 2.0):
@@ -252,6 +271,18 @@ class Own(unittest.TestCase):
         with self.assertRaisesRegex(asc.Error, "sine: Wordless"):
             sine(np.zeros(2))
         self.assertEqual(sine(np.ones(2)).tolist(), np.sin(np.ones(2)).tolist())
+
+    def test_no_grad_within_its_functions(self):
+        def backward(g, x):
+            with asc.no_grad():
+                return g * (1 - asc.tanh(x).numpy() ** 2)
+
+        w = asc.tensor(np.ones(3), requires_grad=True)
+        op = asc.Op("hidden_tanh", np.tanh, backward)
+        op(w).sum().backward()
+        with asc.no_grad():
+            self.assertFalse(asc.tanh(w).requires_grad)
+        self.assertTrue(asc.tanh(w).requires_grad)
 
     def test_within_itself(self):
         def halved(x):

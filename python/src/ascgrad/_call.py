@@ -70,10 +70,19 @@ def last(op, x, dim):
 def flat(name, given, kind):
     if given is None:
         return []
-    if not hasattr(given, "__iter__"):
-        given = [given]
-    given = [part for item in given for part in (item if hasattr(item, "__iter__") else [item])]
+    given = [part for item in parts(given) for part in parts(item)]
     return [whole(name, item, kind) for item in given]
+
+
+def parts(given):
+    """The items of a list; a number is one of its own, an array without dimensions too."""
+    return given if hasattr(given, "__iter__") and getattr(given, "ndim", 1) else [given]
+
+
+def sized(name, given, n, why):
+    """Refuses a list, but for none, of another length than n, which is all that the library goes by."""
+    if len(given) not in (0, n):
+        raise ArgumentError(f"{name} has {len(given)} numbers, expected {n}, {why}")
 
 
 def ints(name, given):

@@ -27,7 +27,7 @@ from ._library import (
     state,
     text,
 )
-from ._tensor import DTYPES, Tensor, dtype_number, made
+from ._tensor import DTYPES, Handle, Tensor, dtype_number, made
 from ._types import Input
 
 Samples = Sequence[Sequence[Tuple[int, ...]]]
@@ -145,6 +145,7 @@ class Op:
                     self._enter(role, depth + 1)
                     run(pointer.contents)
                     self._enter(role, depth)
+                    state.off = None  # the library goes on with what it had set
                     pointer, status = None, _c.ASC_OK
             except GeneratorExit:
                 raise
@@ -154,6 +155,7 @@ class Op:
                     quick.asc_call_fail(pointer, b"%s", _described_error(raised))
                     status = _c.ASC_ERR_ARG
                 state.raised = state.raised or raised
+                state.off = None
                 self._enter(role, depth)
                 pointer = None
 
@@ -192,7 +194,7 @@ class Op:
 
     def __call__(self, *values: Input) -> Tensor:
         tensors = inputs(self.name, *values)
-        handles, out = (_c.asc_tensor * len(tensors))(*(t._as_parameter_ for t in tensors)), _c.asc_tensor()
+        handles, out = (_c.asc_tensor * len(tensors))(*(t._as_parameter_ for t in tensors)), Handle()
         KEPT.add(self)  # graphs that outlive the op's last user call its functions
         for role, levels in self._callbacks.items():
             if levels and levels[0][0].gi_frame is None:

@@ -10,7 +10,7 @@ from . import _c
 from ._given import settings as as_json
 from ._library import Owned, ask, call, iter_texts, lib, lock, text
 from ._params import ParameterList, Parameters, listed, next_seed
-from ._tensor import NULL, Tensor, as_tensor, made, real_dtype_number, result_of, scoped
+from ._tensor import NULL, Handle, Tensor, as_tensor, made, real_dtype_number, result_of, scoped
 from ._types import DType, File, Input
 
 
@@ -90,7 +90,7 @@ class Layer(Owned):
             for value in (x, lengths, context, bias, mask, neighbors)
         ]
         x, lengths, context, bias, mask, neighbors = (t if t is not None else NULL for t in given)
-        aux = _c.asc_tensor()
+        aux = Handle()
         with lock:
             try:
                 if given[3] is not None:

@@ -7,6 +7,7 @@ held is then put on `pending`, and let go by whoever next holds the lock.
 
 from __future__ import annotations
 
+import _thread
 import collections
 import ctypes
 import functools
@@ -16,7 +17,7 @@ import sys
 import threading
 import types
 from pathlib import Path
-from typing import Any, Callable, Dict, List, TypeVar, cast
+from typing import Any, Callable, Dict, TypeVar, cast
 
 from . import _c
 from ._errors import (  # noqa: F401, which others have from here
@@ -106,7 +107,7 @@ def forget():
 class State:
     """What the context was last told, and what came of it."""
 
-    recording = True
+    off = False  # whether it records nothing; None: not known
     raised = None  # by a function of Python's within a call
     whole = False  # what runs must not be interrupted
 
@@ -114,7 +115,8 @@ class State:
 class Mode(threading.local):
     """What each thread has asked for."""
 
-    recording = True
+    def __init__(self):
+        self.off = threading.RLock()  # held where nothing is recorded
 
 
 state, mode = State(), Mode()
@@ -203,9 +205,17 @@ def catch_up():
     """Before a call, with the lock held: lets go of what waits, and tells the context of this thread's mode."""
     while pending:
         pending.popleft()()
-    if mode.recording is not state.recording:
-        quick.asc_set_recording(ctx, mode.recording)
-        state.recording = mode.recording
+    off = mode.off._is_owned()
+    if off is not state.off:
+        quick.asc_set_recording(ctx, not off)
+        state.off = off
+
+
+def _raise(raised):
+    """What a signal's handler raised in a __del__: of the main thread's, which alone has signals."""
+    if threading.current_thread() is threading.main_thread():
+        raise raised
+    _thread.interrupt_main()
 
 
 def let_go(drop, *args, owned=lock._is_owned, acquire=lock.acquire, release=lock.release):
@@ -225,18 +235,18 @@ def let_go(drop, *args, owned=lock._is_owned, acquire=lock.acquire, release=lock
             later = functools.partial(drop, *args)
             begun = True
             pending.append(later)
-    except BaseException:
+    except BaseException as raised:
         if not within and owned():
             release()
         if not begun:
             pending.append(functools.partial(drop, *args))
-        raise
+        pending.append(functools.partial(_raise, raised.with_traceback(None)))  # which Python would drop here
 
 
 def call(function, *args):
     """function(context, *args), of the library's: a status or a pointer. Raises its error."""
     with lock:
-        if pending or mode.recording is not state.recording:
+        if pending or mode.off._is_owned() is not state.off:
             catch_up()
         result = function(ctx, *args)
         if quick.asc_error(ctx):
@@ -292,6 +302,16 @@ class _Users:
                 held.leave()
 
 
+class recorded:
+    """with recorded(): ops of this thread are recorded, also within no_grad."""
+
+    def __enter__(self):
+        self._was, mode.off = mode.off, threading.RLock()
+
+    def __exit__(self, *_):
+        mode.off = self._was
+
+
 # ---- what concerns all ----
 
 
@@ -329,19 +349,24 @@ def info() -> Dict[str, Any]:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+class _OfTheThread:
+    """A method of this thread's `mode.off`."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __get__(self, instance, owner=None):
+        if instance is None:  # contextlib.ExitStack's
+            return lambda given, *args: getattr(mode.off, self.name)(*args)
+        return getattr(mode.off, self.name)
+
+
 class no_grad:
     """with asc.no_grad(): ops of this thread record nothing for a backward pass. Also a decorator."""
 
-    def __init__(self) -> None:
-        self._was: List[bool] = []
+    # Not functions of Python's: what a signal's handler raises at the entry of one would leave out the end of `with`.
 
-    def __enter__(self) -> no_grad:
-        self._was.append(mode.recording)
-        mode.recording = False
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        mode.recording = self._was.pop()
+    __enter__, __exit__ = _OfTheThread("__enter__"), _OfTheThread("__exit__")
 
     def __call__(self, function: Function) -> Function:
         import inspect

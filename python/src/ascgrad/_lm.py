@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import json
 import os
@@ -17,7 +16,7 @@ from ._given import settings as as_json
 from ._library import ArgumentError, ArgumentTypeError, Owned, ask, call, hearing, lib, lock, no_grad, quick, text
 from ._params import ParameterList, Parameters, listed, next_seed, save_safetensors
 from ._sentences import Encoder, Features, features_options, model_encoder, together
-from ._tensor import NULL, Tensor, as_tensor, made, real_dtype_number, result_of, scoped
+from ._tensor import NULL, Handle, Tensor, as_tensor, made, real_dtype_number, result_of, scoped
 from ._types import Array, DType, File, Input
 
 RECOMPUTED = set()
@@ -189,16 +188,18 @@ class LM(Owned):
             lib.asc_lm_set_dropout(self.pointer, p)
             self._dropout = p
 
-    @contextlib.contextmanager
-    def _as_evaluated(self):
-        """Without dropout and what is carried, which the library's evaluations leave off; both are back behind it."""
+    def _as_evaluated(self, function, *args):
+        """function(*args) without dropout and what is carried, which the library's evaluations leave off; both are back
+        behind it. No context manager of Python's: an interrupt at the entry of its end would leave the lock taken."""
         with lock, no_grad():
-            lib.asc_lm_set_dropout(self.pointer, 0.0)
             try:
-                yield
+                quick.asc_lm_set_dropout(self.pointer, 0.0)
+                return function(*args)
             finally:
-                lib.asc_lm_set_dropout(self.pointer, self._dropout)
-                lib.asc_lm_set_carried(self.pointer, None if self._carried is None else self._carried.pointer)
+                try:
+                    quick.asc_lm_set_dropout(self.pointer, self._dropout)
+                finally:
+                    quick.asc_lm_set_carried(self.pointer, None if self._carried is None else self._carried.pointer)
 
     def set_recompute(self, recompute: bool) -> None:
         """Whether the backward pass computes the blocks again, for less memory. A model that ever does stays until the
@@ -223,7 +224,7 @@ class LM(Owned):
         """The mean cross-entropy in nats of ids x with the next ones y, (B, N), -1 where none counts.
 
         With token_losses also each token's, (B, N), through which no gradient flows."""
-        x, y, each = as_tensor("loss", x), as_tensor("loss", y), _c.asc_tensor()
+        x, y, each = as_tensor("loss", x), as_tensor("loss", y), Handle()
         loss = result_of(
             lib.asc_lm_loss, self.pointer, x, y, ctypes.byref(each) if token_losses else None, also=[each]
         )
@@ -278,8 +279,10 @@ class LM(Owned):
         taking = TOKENS(take)
         if losses:
             options.tokens = ctypes.cast(taking, ctypes.c_void_p)
-        with self._as_evaluated(), lock, hearing(take) as heard:
-            call(lib.asc_evaluate, self.pointer, split.pointer, ctypes.byref(options), ctypes.byref(found))
+        with lock, hearing(take) as heard:
+            self._as_evaluated(
+                call, lib.asc_evaluate, self.pointer, split.pointer, ctypes.byref(options), ctypes.byref(found)
+            )
         values = {name: getattr(found, name) for name, _ in found._fields_}
         if losses:
             ids, each = (numpy.concatenate(column) for column in zip(*taken))
@@ -377,8 +380,8 @@ class LM(Owned):
         )
         found = numpy.empty((len(pairs), lib.asc_lm_classes(self.pointer)))
         pointer = instance("predict: encoder", encoder, Encoder).pointer if encoder is not None else None
-        with self._as_evaluated():
-            call(lib.asc_pair_predict, self._model.pointer, pointer, rows, len(pairs), found.ctypes.data)
+        given = (pointer, rows, len(pairs), found.ctypes.data)
+        self._as_evaluated(call, lib.asc_pair_predict, self._model.pointer, *given)
         return found
 
     # ---- generation ----
@@ -457,11 +460,14 @@ class LM(Owned):
 
     def _next(self, cache, tokens, block, before, sampling, i):
         """Gives the model the tokens, at most a block at a time, and draws the next one."""
-        with self._as_evaluated():
-            for first in range(0, len(tokens), block):
-                part = numpy.array(tokens[first : first + block], numpy.int64)
-                logits = made(ask(lib.asc_lm_next, cache.pointer, part.ctypes.data, len(part)))  # the cache stays
-            penalised = numpy.array(list(before) if sampling.repeat_penalty not in (0, 1) else [], numpy.int32)
-            return call(
-                lib.asc_sample_after, logits, penalised.ctypes.data, len(penalised), ctypes.byref(sampling), i
-            )
+        return self._as_evaluated(self._drawn, cache, tokens, block, before, sampling, i)
+
+    @staticmethod
+    def _drawn(cache, tokens, block, before, sampling, i):
+        for first in range(0, len(tokens), block):
+            part = numpy.array(tokens[first : first + block], numpy.int64)
+            logits = made(ask(lib.asc_lm_next, cache.pointer, part.ctypes.data, len(part)))  # the cache stays
+        penalised = numpy.array(list(before) if sampling.repeat_penalty not in (0, 1) else [], numpy.int32)
+        return call(
+            lib.asc_sample_after, logits, penalised.ctypes.data, len(penalised), ctypes.byref(sampling), i
+        )

@@ -27,8 +27,8 @@ from ._library import (
     lib,
     lock,
     log,
-    mode,
     quick,
+    recorded,
     state,
     text,
     watch,
@@ -92,16 +92,6 @@ def _interruptible(hooks):
         raise raised
 
 
-@contextlib.contextmanager
-def _recording():
-    """A training records, also within no_grad."""
-    before, mode.recording = mode.recording, True
-    try:
-        yield
-    finally:
-        mode.recording = before
-
-
 def train(
     run: File,
     progress: Optional[Callable[[Dict[str, Any]], Any]] = None,
@@ -125,7 +115,7 @@ def train(
         ask(lib.asc_settings_resume, made.pointer, run)
     hooks, kept, functions = _hooks(progress)
     result = _c.asc_train_result()
-    with _interruptible(functions), _recording():
+    with _interruptible(functions), recorded():
         call(lib.asc_train, made.pointer, run, resume, ctypes.byref(hooks), ctypes.byref(result))
     del kept
     return Run(run)

@@ -81,6 +81,22 @@ def sizes(values, name="shape"):
     return array("q", [whole(name, value) for value in values])
 
 
+class Handle(_c.asc_tensor):
+    """A handle that is Python's to let go, which ctypes makes within the call: a signal's handler may raise behind it,
+    before there is a Tensor."""
+
+    __slots__ = ()
+
+    def __del__(self, let_go=let_go, release=quick.asc_release):
+        if self.tag:
+            let_go(release, self)
+
+
+for _name, (_result, _, _params) in _c.FUNCTIONS.items():
+    if _result is _c.asc_tensor and _params[0] == "ctx":
+        getattr(raw, _name).restype = Handle
+
+
 class Tensor(Methods):
     """An array of f32, f64, i64 or u8 with its gradient: made by tensor, from_numpy, from_dlpack, and by ops.
 
@@ -98,9 +114,6 @@ class Tensor(Methods):
 
     def __reduce__(self):
         return tensor, (numpy.array(self.numpy()), self.requires_grad)
-
-    def __del__(self, let_go=let_go, release=quick.asc_release):
-        let_go(release, self._as_parameter_)
 
     # ---- what it is ----
 
@@ -321,14 +334,14 @@ new = object.__new__
 def made(handle):
     """The Tensor of a handle that is Python's to let go."""
     t = new(Tensor)
-    t._as_parameter_ = handle
+    t._as_parameter_ = handle if type(handle) is Handle else Handle(handle.tag, handle.generation)
     return t
 
 
 def result(function, *args):
     """function(context, *args), which makes a tensor."""
     with lock:
-        if pending or mode.recording is not state.recording:
+        if pending or mode.off._is_owned() is not state.off:
             catch_up()
         handle = function(ctx, *args)
         if not handle.tag:

@@ -33,8 +33,9 @@ from ._library import (
     fail,
     raw as lib,
     lock,
-    mode,
+    no_grad,
     quick,
+    recorded,
 )
 from ._params import load_safetensors, save_safetensors
 from ._tensor import NULL, Tensor, result, sizes
@@ -111,19 +112,6 @@ _graphs = weakref.WeakValueDictionary()  # by number
 _numbers = itertools.count(1)
 
 
-class _Recording:
-    """Has ops recorded, or not, whatever the thread's mode."""
-
-    def __init__(self, record=True):
-        self.record = record
-
-    def __enter__(self):
-        self.was, mode.recording = mode.recording, self.record
-
-    def __exit__(self, *_):
-        mode.recording = self.was
-
-
 class _Graph:
     """What the library holds for a backward pass.
 
@@ -132,7 +120,7 @@ class _Graph:
 
     def __init__(self, runner, tensors, needs):
         self.tensors, self.used = tensors, False
-        with lock, _Recording(any(needs)):
+        with lock, recorded() if any(needs) else no_grad():
             self.leaves = runner.leaves(tensors)
             for leaf, need in zip(self.leaves, needs):
                 if leaf is not None and leaf.dtype.kind == "f":
@@ -149,7 +137,7 @@ class _Graph:
         """The gradient of each of the tensors, None where none is needed."""
         self.used = True
         found = [None] * len(self.tensors)
-        with lock, _Recording():
+        with lock, recorded():
             for i, need in enumerate(needs):
                 if need:
                     found[i] = torch.empty_like(self.tensors[i], memory_format=torch.contiguous_format)
