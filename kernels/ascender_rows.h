@@ -184,12 +184,6 @@ static void add_listed_f32(float *rows, int64_t ld, const int64_t *list, int64_t
     }
 }
 
-static inline float term_deviation_f32(float x, float y, float z, float c)
-{
-    (void)y, (void)z;
-    return x - c;
-}
-
 /* The mean a second time, of what the first left: of entries that are nearly equal it has all digits. */
 static float moments_f32(const float *x, int64_t n, float *mean)
 {

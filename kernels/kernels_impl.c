@@ -52,9 +52,9 @@ typedef int64_t integer_f64;
 
 #include "kernels/strip_pairs.h"
 
+#include "kernels/wide_rows.h"
 #include "kernels/rows.h"
 #include "kernels/power_rows.h"
-#include "kernels/wide_rows.h"
 #include "kernels/update_rows.h"
 #include "kernels/strip_rows.h"
 #include "kernels/strip_forms.h"

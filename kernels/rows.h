@@ -453,6 +453,12 @@ static inline float term_square_f32(float x, float y, float z, float c)
     return (x - c) * (x - c);
 }
 
+static inline float term_deviation_f32(float x, float y, float z, float c)
+{
+    (void)y, (void)z;
+    return x - c;
+}
+
 static inline float term_centred_product_f32(float x, float y, float z, float c)
 {
     (void)z;
@@ -551,8 +557,13 @@ static void softmax_grad_row_f32(float *dx, const float *y, const float *dy, flo
 static void layer_norm_row_f32(float *y, const float *x, const float *w, const float *b, int64_t n, float eps,
                                float *mean, float *rstd)
 {
-    float m = sum_f32(x, n) / (float)n;
-    float s = 1 / sqrt1_f32(reduce_f32(x, x, x, m, n, term_square_f32) / (float)n + eps);
+    float m = sum_f32(x, n) / (float)n, variance = reduce_f32(x, x, x, m, n, term_square_f32) / (float)n;
+    if (!(variance > (float)1e-6 * m * m)) { /* the mean's rounding counts: once more, of what it leaves */
+        m += reduce_f32(x, x, x, m, n, term_deviation_f32) / (float)n;
+        variance = reduce_f32(x, x, x, m, n, term_square_f32) / (float)n;
+    }
+    float s = variance <= FLT_MAX ? 1 / sqrt1_f32(variance + eps)
+                                  : (float)(1 / sqrt1_f64(wide_squares_f32(x, (double)m, n) / (double)n));
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
         float scaled = (x[i] - m) * s * (w ? w[i] : 1);

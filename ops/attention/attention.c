@@ -287,12 +287,9 @@ static asc_status infer(asc_call *call)
 {
     const asc_attention_options *o = &((const attrs *)call->attrs)->o;
     const asc_array *q = &call->in[Q];
-    if (!(o->cap >= 0 && o->cap < HUGE_VAL)) {
-        return asc_call_fail(call, "cap is %g, expected a number, 0 for none", o->cap);
-    }
     if (asc_expect_window(call, o->heads, o->window, o->globals, o->random) || asc_expect_floating(call, Q) ||
         asc_expect_floating(call, K_) || asc_expect_floating(call, V) || check_tensors(call, o->heads) ||
-        asc_expect_position_table(call, REL_BIAS, o->heads)) {
+        asc_expect_position_table(call, REL_BIAS, o->heads) || asc_expect_cap(call, o->cap, q->dtype)) {
         return ASC_ERR_ARG;
     }
     asc_allowed J = {.B = q->shape[0], .H = o->heads, .N = q->shape[1], .M = call->in[K_].shape[1]};

@@ -3,9 +3,6 @@
  *   dx = dy where lo <= x <= hi, 0 elsewhere. A NaN is passed on, without a gradient. */
 #include "ops/shared/op.h"
 
-#include <float.h>
-#include <math.h>
-
 typedef struct clamp_attrs {
     double lo, hi;
 } clamp_attrs;
@@ -93,13 +90,10 @@ asc_tensor asc_clamp(asc_ctx *ctx, asc_tensor x, double lo, double hi)
 
 asc_tensor asc_soft_cap(asc_ctx *ctx, asc_tensor x, double cap)
 {
-    if (!(cap > 0 && cap < HUGE_VAL)) {
-        asc_fail(ctx, ASC_ERR_ARG, "soft_cap: cap is %g, expected a number above 0", cap);
-        return asc_null();
-    }
-    if (asc_dtype_of(x) == ASC_F32 && (cap < (double)FLT_MIN || cap > 1 / (double)FLT_MIN)) { /* its inverse, too */
-        asc_fail(ctx, ASC_ERR_ARG, "soft_cap: cap is %g, expected %g to %g in float32", cap,
-                 (double)FLT_MIN, 1 / (double)FLT_MIN);
+    double least = asc_least_cap(asc_dtype_of(x));
+    if (!(cap >= least && cap <= 1 / least)) {
+        asc_fail(ctx, ASC_ERR_ARG, "soft_cap: cap is %g, expected %g to %g in %s", cap, least, 1 / least,
+                 asc_dtype_name(asc_dtype_of(x)));
         return asc_null();
     }
     asc_tensor over = asc_scale(ctx, x, 1 / cap), bounded = asc_tanh(ctx, over), y = asc_scale(ctx, bounded, cap);

@@ -498,10 +498,7 @@ static asc_status infer(asc_call *call)
 {
     const asc_array *x = &call->in[X], *w = &call->in[W], *y = &call->in[Y];
     double cap = ((const head_attrs *)call->attrs)->cap;
-    if (!(cap >= 0 && cap < HUGE_VAL)) {
-        return asc_call_fail(call, "cap is %g, expected a number, 0 for none", cap);
-    }
-    if (asc_expect_floating(call, X) || asc_expect_floating(call, W)) {
+    if (asc_expect_floating(call, X) || asc_expect_floating(call, W) || asc_expect_cap(call, cap, x->dtype)) {
         return ASC_ERR_ARG;
     }
     if (x->ndim < 1) {

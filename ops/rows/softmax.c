@@ -36,7 +36,7 @@ static void select_f32(float *y, const float *x, const uint8_t *mask, int64_t st
 static void log_softmax_row_f32(float *y, const float *x, int64_t n)
 {
     float max = asc_kernels_f32()->max(x, n), sum = 0, spare[512];
-    if (max == (float)-INFINITY) {
+    if (max == (float)-INFINITY && !isnan(asc_kernels_f32()->sum(x, n))) { /* NaNs are no maximum */
         memmove(y, x, (size_t)n * sizeof *y);
         return;
     }

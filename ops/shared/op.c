@@ -1,6 +1,7 @@
 /* ops/shared/op.c: checks and loops that many ops share. */
 #include "ops/shared/op.h"
 
+#include <float.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,6 +20,20 @@ asc_status asc_expect_floating(asc_call *call, int input)
                                first > 0 ? " that is floating" : "");
     }
     return ASC_OK;
+}
+
+double asc_least_cap(asc_dtype dtype)
+{
+    return dtype == ASC_F32 ? (double)FLT_MIN : DBL_MIN;
+}
+
+asc_status asc_expect_cap(asc_call *call, double cap, asc_dtype dtype)
+{
+    double least = asc_least_cap(dtype);
+    return cap == 0 || (cap >= least && cap <= 1 / least)
+               ? ASC_OK
+               : asc_call_fail(call, "cap is %g, expected 0 for none, or %g to %g in %s", cap, least, 1 / least,
+                               asc_dtype_name(dtype));
 }
 
 asc_status asc_expect_shape(asc_call *call, int input, asc_dtype dtype, int ndim, const int64_t *shape,

@@ -32,6 +32,10 @@ enum { ASC_PIECE = 16384 }; /* elements of an elementwise piece: some tens of Ki
 
 /* It is f32 or f64, and has the dtype of the first input that is one of them. */
 asc_status asc_expect_floating(asc_call *call, int input);
+/* The least that numbers of the dtype can be divided by, and one over the most that they can be bounded to. */
+double asc_least_cap(asc_dtype dtype);
+/* Attribute `cap`, 0 for none, is between these. */
+asc_status asc_expect_cap(asc_call *call, double cap, asc_dtype dtype);
 /* Input is present, of this dtype and exactly this shape. `what` describes the shape in symbols. */
 asc_status asc_expect_shape(asc_call *call, int input, asc_dtype dtype, int ndim, const int64_t *shape,
                             const char *what);

@@ -425,7 +425,8 @@ class Training(unittest.TestCase):
             for key, rows in (("systems", table), ("comparisons", differences)):
                 self.assertLessEqual(set(said[key][0]), set(rows))
                 for name in set(said[key][0]) - {"name", "a", "b"}:
-                    self.assertEqual([row[name] for row in said[key]], [None if v != v else v for v in rows[name]], name)
+                    values = [None if v != v else v for v in rows[name]]
+                    self.assertEqual([row[name] for row in said[key]], values, name)
         both = asc.compare({"tiny": [self.path, one], "wide": [other, third]}, resamples=200)["comparisons"]
         self.assertEqual(both["seeds"], [2])
         self.assertLess(both["seeds_ci_low"][0], both["seeds_ci_high"][0])

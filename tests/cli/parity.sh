@@ -32,8 +32,9 @@ json '[c["passed"] for c in d["cases"]] == [False, True] and not d["passed"]'
 json 'd["cases"][0]["name"] == "nowhere.safetensors" and "nowhere.safetensors: " in d["cases"][0]["error"]'
 
 # a case whose sentences are not of one width: 26 states of 10 entries are 52 of 5
-sed 's/\("in.hypothesis":{[^}]*"shape":\[6,4,\)26,10\]/\152, 5]/' "$cases/nli-transformer.safetensors" >widths.safetensors
-cmp -s widths.safetensors "$cases/nli-transformer.safetensors" && fail 'the case is as it was'
+sentences=$cases/nli-transformer.safetensors
+sed 's/\("in.hypothesis":{[^}]*"shape":\[6,4,\)26,10\]/\152, 5]/' "$sentences" >widths.safetensors
+cmp -s widths.safetensors "$sentences" && fail 'the case is as it was'
 status 1 "$ASCGRAD" parity widths.safetensors
 has out '^widths  *FAIL .*in.hypothesis and in.hypothesis_lengths do not go with in.labels and in.premise'
 

@@ -122,9 +122,9 @@ START_TEST(clamp)
     expect_failure(asc_clamp(ctx, x, 1, -1), "clamp: lo is 1, hi is -1, expected lo <= hi");
     expect_failure(asc_clamp(ctx, x, NAN, 1), "clamp: lo is nan, hi is 1, expected lo <= hi");
     expect_failure(asc_soft_cap(ctx, x, 1e39),
-                   "soft_cap: cap is 1e+39, expected 1.17549e-38 to 8.50706e+37 in float32");
+                   "soft_cap: cap is 1e+39, expected 1.17549e-38 to 8.50706e+37 in f32");
     expect_failure(asc_soft_cap(ctx, x, 1e-39),
-                   "soft_cap: cap is 1e-39, expected 1.17549e-38 to 8.50706e+37 in float32");
+                   "soft_cap: cap is 1e-39, expected 1.17549e-38 to 8.50706e+37 in f32");
 }
 END_TEST
 

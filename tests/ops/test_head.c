@@ -380,7 +380,9 @@ START_TEST(head_wrong_calls)
                    "linear_cross_entropy: x is f32 (), expected (..., D)");
     expect_failure(asc_linear_cross_entropy(ctx, x, w, asc_null(), NULL), "linear_cross_entropy: targets is null");
     expect_failure(asc_linear_cross_entropy_top(ctx, x, w, y, -1, NULL, NULL),
-                   "linear_cross_entropy: cap is -1, expected a number, 0 for none");
+                   "linear_cross_entropy: cap is -1, expected 0 for none, or 1.17549e-38 to 8.50706e+37 in f32");
+    expect_failure(asc_linear_cross_entropy_top(ctx, x, w, y, 1e39, NULL, NULL),
+                   "linear_cross_entropy: cap is 1e+39, expected 0 for none, or 1.17549e-38 to 8.50706e+37 in f32");
 }
 END_TEST
 

@@ -90,6 +90,40 @@ START_TEST(layer_norm_adds_to_gradients)
 }
 END_TEST
 
+/* Entries whose sum is rounded, one of them 1 above the rest. */
+START_TEST(layer_norm_of_a_nearly_constant_row)
+{
+    enum { n = 300 };
+    static const double at[] = {1000000.5, 12345.678, 0.3};
+    for (int i = 0; i < 3; i++) {
+        asc_tensor x = asc_full(ctx, ASC_F32, at[i], ASC_SHAPE(2, n));
+        float *entries = asc_data_mut(x);
+        entries[n] += 1;
+        asc_tensor y = asc_layer_norm(ctx, x, asc_null(), asc_null(), 1e-5);
+        double mean = value(x, 0) + 1. / n, deviation = sqrt((1. - 1. / n) / n + 1e-5);
+        for (int64_t k = 0; k < n; k++) {
+            expect_equal(y, k, 0);
+        }
+        ck_assert_double_eq_tol(value(y, n), (value(x, n) - mean) / deviation, 1e-4 + at[i] * 1e-6);
+        ck_assert_double_eq_tol(value(y, n + 1), (value(x, 0) - mean) / deviation, 1e-4 + at[i] * 1e-6);
+    }
+}
+END_TEST
+
+/* Entries whose squares are beyond float32. */
+START_TEST(layer_norm_of_large_entries)
+{
+    static const float at[] = {1e20f, -1e20f, 3e20f, 0};
+    asc_tensor x = asc_zeros(ctx, ASC_F32, ASC_SHAPE(1, 4));
+    memcpy(asc_data_mut(x), at, sizeof at);
+    asc_tensor y = asc_layer_norm(ctx, x, asc_null(), asc_null(), 1e-5);
+    double deviation = sqrt((0.0625 + 3.0625 + 5.0625 + 0.5625) / 4);
+    for (int64_t k = 0; k < 4; k++) {
+        ck_assert_double_eq_tol(value(y, k), (value(x, k) / 1e20 - 0.75) / deviation, 1e-6);
+    }
+}
+END_TEST
+
 START_TEST(layer_norm_of_a_constant_row)
 {
     asc_tensor x = asc_full(ctx, ASC_F32, 1e6, ASC_SHAPE(2, 9));
@@ -225,6 +259,8 @@ int main(void)
     tcase_add_test(t, layer_norm);
     tcase_add_test(t, layer_norm_adds_to_gradients);
     tcase_add_test(t, layer_norm_of_a_constant_row);
+    tcase_add_test(t, layer_norm_of_a_nearly_constant_row);
+    tcase_add_test(t, layer_norm_of_large_entries);
     tcase_add_test(t, layer_norm_of_nothing);
     tcase_add_test(t, layer_norm_errors);
     tcase_add_test(t, dropout);

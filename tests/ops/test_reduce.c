@@ -125,6 +125,17 @@ START_TEST(of_nothing)
 }
 END_TEST
 
+START_TEST(log_softmax_of_nan_and_nothing_else)
+{
+    asc_tensor x = asc_full(ctx, ASC_F32, -INFINITY, ASC_SHAPE(2, 3));
+    ((float *)asc_data_mut(x))[4] = NAN;
+    asc_tensor y = asc_log_softmax(ctx, x, asc_null());
+    for (int64_t i = 0; i < 3; i++) {
+        ck_assert(value(y, i) == -INFINITY && isnan(value(y, 3 + i)));
+    }
+}
+END_TEST
+
 START_TEST(first_of_equal_ones_and_nan)
 {
     const double at[] = {1, 2, 2, 1, NAN, 5, NAN, 0};
@@ -369,6 +380,7 @@ int main(void)
     tcase_add_loop_test(t, over_dimensions, 0, sizeof reduction_cases / sizeof *reduction_cases);
     tcase_add_test(t, strided_input);
     tcase_add_test(t, of_nothing);
+    tcase_add_test(t, log_softmax_of_nan_and_nothing_else);
     tcase_add_test(t, first_of_equal_ones_and_nan);
     tcase_add_test(t, reduction_errors);
     tcase_add_test(t, softmax);
