@@ -24,5 +24,5 @@ PYTHON=$python "$abs_top_srcdir/python/lay_out.sh" "$abs_top_srcdir" "$library" 
 cd "$abs_top_srcdir/python/tests"
 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$folder${PYTHONPATH:+:$PYTHONPATH} "$python" -c '
 import faulthandler, sys, unittest
-faulthandler.dump_traceback_later(800, exit=True)  # a hang says where it is
-unittest.main(None, argv=["unittest", *sys.argv[1:]])' "$@"
+faulthandler.dump_traceback_later(int(sys.argv[1]), exit=True)  # a hang says where it is
+unittest.main(None, argv=["unittest", *sys.argv[2:]])' $((${SCRIPT_TIMEOUT-900} * 8 / 9)) "$@"
