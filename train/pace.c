@@ -11,7 +11,8 @@ static const asc_values *values(const asc_trainer *t)
 int64_t asc_trainer_falls_from(const asc_trainer *t)
 {
     const asc_schedule *s = &t->schedule;
-    return s->decay != ASC_DECAY_WSD ? -1 : s->steps - s->fall > s->warmup ? s->steps - s->fall : s->warmup;
+    int64_t from = s->steps - s->fall > s->warmup ? s->steps - s->fall : s->warmup;
+    return s->decay == ASC_DECAY_WSD && from > 0 ? from : -1;
 }
 
 const asc_best *asc_trainer_best(const asc_trainer *t)

@@ -18,7 +18,7 @@ from ._call import choice, inputs, ints, last, listed, longs, same, several, siz
 from ._given import flag, letters, real, whole
 from ._library import catch_up, ctx, fail, lock, mode, pending, state
 from ._library import raw as lib  # all arguments are checked here
-from ._tensor import Tensor, dtype_number, new
+from ._tensor import Handle, Tensor, dtype_number, new
 from ._tensor import result as one
 '''
 # What _tensor.result does, where it is called: small tensors' ops are a fifth faster.
@@ -166,7 +166,7 @@ class Function:
 
     def output(self, name, struct, result):
         self.outputs.append((name, result))
-        self.lines.append(f"out_{name} = _c.{struct}()")
+        self.lines.append(f"out_{name} = " + ("Handle()" if struct == "asc_tensor" else f"_c.{struct}()"))
         self.arguments.append(f"byref(out_{name}) if return_{name} else None")
 
     def struct(self, name, struct):

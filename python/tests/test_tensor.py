@@ -537,6 +537,8 @@ class Lifetimes(unittest.TestCase):
                     function()
             except KeyboardInterrupt:
                 pass
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
             lost.clear()
 
     def test_interrupts_leave_no_graph(self):
@@ -568,6 +570,26 @@ class Lifetimes(unittest.TestCase):
 
         self.interrupted(cell, 10, 0.002, 1e-4)
         self.assertTrue((2 * asc.tensor(np.ones(1), requires_grad=True)).requires_grad)
+
+    def test_interrupts_between_modes(self):
+        x = asc.tensor(np.ones(1), requires_grad=True)
+
+        def turns():
+            with asc.no_grad():
+                2 * x
+            2 * x
+
+        for _ in range(150):
+            self.interrupted(turns, 1, 0.0003, 0)
+            self.assertTrue((2 * x).requires_grad)
+
+    def test_interrupts_of_what_gives_back_its_input(self):
+        x = asc.tensor(np.ones(2), dtype="f32")
+        self.interrupted(lambda: asc.cast(x, "f32"), 100, 0.0002, 1e-6)
+        self.assertEqual(asc.tanh(x).shape, (2,))
+        y = asc.cast(x, "f32")
+        del x
+        self.assertEqual(y.tolist(), [1, 1])
 
     def test_generators_within_no_grad_end_in_any_order(self):
         def within():

@@ -25,4 +25,4 @@ cd "$abs_top_srcdir/python/tests"
 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$folder${PYTHONPATH:+:$PYTHONPATH} "$python" -c '
 import faulthandler, sys, unittest
 faulthandler.dump_traceback_later(int(sys.argv[1]), exit=True)  # a hang says where it is
-unittest.main(None, argv=["unittest", *sys.argv[2:]])' $((${SCRIPT_TIMEOUT-900} * 8 / 9)) "$@"
+unittest.main(None, argv=["unittest", *sys.argv[2:]])' $((${SCRIPT_TIMEOUT:-900} * 8 / 9)) "$@"

@@ -7,7 +7,7 @@ import numpy
 
 from . import _c
 from ._given import shown, whole
-from ._library import ArgumentError, call, lock, quick
+from ._library import ArgumentError, Error, call, lock, quick
 from ._tensor import NULL, Tensor, as_tensor, made, result
 
 NONE = made(NULL)  # stands for an input that is absent
@@ -27,12 +27,19 @@ def inputs(op, *values):
 
 
 def same(function, x, *args):
-    """The same of an op that may give back its input: it is then held once more."""
+    """The same of an op that may give back its input: it is then held once more, from before the call on, behind which
+    an interrupt would let go of it."""
+    given = x._as_parameter_
     with lock:
-        y = result(function, x, *args)
-        ours, given = y._as_parameter_, x._as_parameter_
-        if ours.tag == given.tag and ours.generation == given.generation:
-            quick.asc_keep(given)
+        quick.asc_keep(given)
+        try:
+            y = result(function, x, *args)
+        except Error:
+            quick.asc_release(given)
+            raise
+        ours = y._as_parameter_
+        if ours.tag != given.tag or ours.generation != given.generation:
+            quick.asc_release(given)
         return y
 
 

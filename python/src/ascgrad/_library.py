@@ -207,6 +207,7 @@ def catch_up():
         pending.popleft()()
     off = mode.off._is_owned()
     if off is not state.off:
+        state.off = None  # until it is told whole
         quick.asc_set_recording(ctx, not off)
         state.off = off
 
