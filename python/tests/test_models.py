@@ -7,6 +7,7 @@ import json
 import locale
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -430,6 +431,14 @@ class Training(unittest.TestCase):
         both = asc.compare({"tiny": [self.path, one], "wide": [other, third]}, resamples=200)["comparisons"]
         self.assertEqual(both["seeds"], [2])
         self.assertLess(both["seeds_ci_low"][0], both["seeds_ci_high"][0])
+        copied = os.path.join(self.folder.name, "copied")
+        shutil.copytree(one, copied)
+        with self.assertLogs("ascgrad") as said:
+            asc.compare({"tiny": [one, copied, self.path, other]}, resamples=200)
+        self.assertRegex(said.output[0], "seed-2 and .*copied are the same model, and count as two seeds")
+        self.assertRegex(said.output[1], "first and .*wide have the same seed, 1")
+        self.assertEqual(len(said.output), 2)
+        shutil.rmtree(copied)
         with self.assertRaisesRegex(asc.ArgumentError, "twice in tiny"):
             asc.compare({"tiny": [self.path, one, os.path.join(self.path, "")], "wide": other})
         with self.assertRaisesRegex(asc.Error, "nowhere"):

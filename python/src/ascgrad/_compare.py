@@ -9,7 +9,7 @@ from typing import Any, Dict, Optional, Sequence, Union
 from . import _c
 from ._data import Dataset, Split
 from ._given import letters, shown, struct
-from ._library import ArgumentError, ArgumentTypeError, Owned, call, lib, no_grad, text
+from ._library import ArgumentError, ArgumentTypeError, Owned, call, lib, log, no_grad, text
 from ._lm import LM
 from ._types import File
 
@@ -46,6 +46,17 @@ def _system(name, scores, found):
     first = _c.asc_scores.from_address(scores.pointer)
     row.update(_fields(first.result, "tokens", "unknown"), **_fields(first, "block", "carry"))
     return {**row, "seed_pairs": found.seed_pairs, "seed_pairs_differing": found.differing}
+
+
+def _warn_of_twins(system, paths, scores):
+    """Of models that are no other seed than one before, as far as can be seen."""
+    for i, path in enumerate(paths):
+        for before in paths[:i]:
+            one, other = (_c.asc_scores.from_address(scores[p].pointer) for p in (before, path))
+            if one.model_checksum and one.model_checksum == other.model_checksum:
+                log.warning("compare: %s: %s and %s are the same model, and count as two seeds", system, before, path)
+            elif one.seed >= 0 and one.seed == other.seed:
+                log.warning("compare: %s: %s and %s have the same seed, %d", system, before, path, one.seed)
 
 
 def _over_seeds(table, found, unit, right):
@@ -108,6 +119,8 @@ def compare(
     for path in (path for paths in given.values() for path in paths):
         if path not in scores:
             scores[path] = _score(path, data, split, {"length": length, "carry": carry})
+    for name, paths in given.items():
+        _warn_of_twins(name, paths, scores)
     lists = [(ctypes.c_void_p * len(paths))(*(scores[path].pointer for path in paths)) for paths in given.values()]
     table = (_c.asc_system * len(given))(
         *((name.encode(), ctypes.addressof(own), len(own)) for name, own in zip(given, lists))
