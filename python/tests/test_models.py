@@ -534,6 +534,7 @@ class Training(unittest.TestCase):
             for _ in range(1000):
                 asc.attention(q, q, q, heads=4)
 
+    @unittest.skipIf(sys.version_info < (3, 10), "there Python itself leaves `with lock` without its end")
     def test_interrupts_of_generate_leave_the_lock(self):
         lm = asc.LM(mix="transformer", d_model=8, d_ff=8, layers=1, vocab=8, block=8, heads=1)
         held = []  # as a notebook has the last traceback
@@ -544,8 +545,7 @@ class Training(unittest.TestCase):
         for i in range(600):
             try:
                 signal.setitimer(signal.ITIMER_REAL, 3e-4 + 1e-6 * i)
-                for _ in lm.generate([1], 200):
-                    pass
+                list(lm.generate([1], 200))
             except KeyboardInterrupt as error:
                 held.append(error)
             signal.setitimer(signal.ITIMER_REAL, 0)

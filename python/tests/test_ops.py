@@ -235,12 +235,16 @@ import ascgrad as asc
 signal.signal(signal.SIGALRM, signal.default_int_handler)
 sine = asc.Op("sine", np.sin, lambda g, x: g * np.cos(x))
 ended = 0
+
+def again():
+    while True:
+        w = asc.tensor(np.ones((5, 5)), requires_grad=True)
+        sine(w).sum().backward()
+
 for i in range(60):
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.003 + i * 2e-4, 0.05)
-        while True:
-            w = asc.tensor(np.ones((5, 5)), requires_grad=True)
-            sine(w).sum().backward()
+        again()
     except KeyboardInterrupt:
         signal.setitimer(signal.ITIMER_REAL, 0)
         ended += 1

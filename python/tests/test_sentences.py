@@ -54,12 +54,16 @@ class Encoders(unittest.TestCase):
         texts = ["a man"] * 300
         expected = self.encoder.encode(texts)
         raised = 0
+
+        def again():
+            for _ in range(100):
+                states = self.encoder.encode(texts)
+                self.assertTrue((states == expected).all())
+
         for i in range(40):
             try:
                 signal.setitimer(signal.ITIMER_REAL, 0.0005 * (i + 1))
-                for _ in range(100):
-                    states = self.encoder.encode(texts)
-                    self.assertTrue((states == expected).all())
+                again()
                 signal.setitimer(signal.ITIMER_REAL, 0)
             except KeyboardInterrupt:
                 raised += 1

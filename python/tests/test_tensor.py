@@ -526,15 +526,21 @@ class Lifetimes(unittest.TestCase):
     def interrupted(self, function, times, first, step):
         """Calls function() again and again until a signal's handler raises, the i-th time after first + i step
         seconds. Some are lost at the entry of a __del__, and told to a hook alone."""
+        if sys.version_info < (3, 10):
+            self.skipTest("there Python itself leaves `with lock` without its end")
         lost = []
         self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)
         sys.unraisablehook = lost.append
         self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, signal.default_int_handler))
+
+        def again():  # a function, as a loop's jump back is not within `try` for some Pythons
+            while not lost:
+                function()
+
         for i in range(times):
             try:
                 signal.setitimer(signal.ITIMER_REAL, first + i * step)
-                while not lost:
-                    function()
+                again()
             except KeyboardInterrupt:
                 pass
             finally:
