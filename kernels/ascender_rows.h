@@ -184,15 +184,6 @@ static void add_listed_f32(float *rows, int64_t ld, const int64_t *list, int64_t
     }
 }
 
-/* The mean a second time, of what the first left: of entries that are nearly equal it has all digits. */
-static float moments_f32(const float *x, int64_t n, float *mean)
-{
-    float m = sum_f32(x, n) / (float)n;
-    float left = reduce_f32(x, x, x, m, n, term_deviation_f32) / (float)n;
-    *mean = m + left;
-    return reduce_f32(x, x, x, m + left, n, term_square_f32);
-}
-
 static float max_abs_f32(const float *x, int64_t n)
 {
     float lane[LANES] = {0};

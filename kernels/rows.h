@@ -554,13 +554,21 @@ static void softmax_grad_row_f32(float *dx, const float *y, const float *dy, flo
 
 /* ---- layer normalisation ---- */
 
+/* The mean a second time, of what the first left: of entries that are nearly equal it has all digits. */
+static float moments_f32(const float *x, int64_t n, float *mean)
+{
+    float m = sum_f32(x, n) / (float)n;
+    float left = reduce_f32(x, x, x, m, n, term_deviation_f32) / (float)n;
+    *mean = m + left;
+    return reduce_f32(x, x, x, m + left, n, term_square_f32);
+}
+
 static void layer_norm_row_f32(float *y, const float *x, const float *w, const float *b, int64_t n, float eps,
                                float *mean, float *rstd)
 {
     float m = sum_f32(x, n) / (float)n, variance = reduce_f32(x, x, x, m, n, term_square_f32) / (float)n;
-    if (!(variance > (float)1e-6 * m * m)) { /* the mean's rounding counts: once more, of what it leaves */
-        m += reduce_f32(x, x, x, m, n, term_deviation_f32) / (float)n;
-        variance = reduce_f32(x, x, x, m, n, term_square_f32) / (float)n;
+    if (!(variance > (float)1e-6 * m * m)) { /* the mean's rounding counts */
+        variance = moments_f32(x, n, &m) / (float)n;
     }
     float s = variance <= FLT_MAX ? 1 / sqrt1_f32(variance + eps)
                                   : (float)(1 / sqrt1_f64(wide_squares_f32(x, (double)m, n) / (double)n));
